@@ -1,0 +1,48 @@
+# Third-party libraries. DuckDB and simdjson come from tools/setup (.deps or $NEUROLENS_DEPS), the rest from Debian.
+set(NEUROLENS_DEPS "$ENV{NEUROLENS_DEPS}" CACHE PATH "folder that tools/setup filled")
+if(NOT NEUROLENS_DEPS)
+  set(NEUROLENS_DEPS ${CMAKE_SOURCE_DIR}/.deps)
+endif()
+foreach(part duckdb-1.5.5 simdjson-4.6.4)
+  if(NOT EXISTS ${NEUROLENS_DEPS}/${part}/.complete)
+    message(FATAL_ERROR "${part} is not in ${NEUROLENS_DEPS}: run tools/setup first")
+  endif()
+endforeach()
+
+set(CMAKE_THREAD_PREFER_PTHREAD ON)
+find_package(Threads REQUIRED)
+set(OPENSSL_USE_STATIC_LIBS ON)
+find_package(OpenSSL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+
+add_library(simdjson STATIC ${NEUROLENS_DEPS}/simdjson-4.6.4/simdjson.cpp)
+target_include_directories(simdjson SYSTEM PUBLIC ${NEUROLENS_DEPS}/simdjson-4.6.4)
+target_compile_options(simdjson PRIVATE -O3 -DNDEBUG)
+
+add_library(duckdb INTERFACE)
+target_include_directories(duckdb SYSTEM INTERFACE ${NEUROLENS_DEPS}/duckdb-1.5.5/include)
+file(GLOB duckdb_archives ${NEUROLENS_DEPS}/duckdb-1.5.5/lib/*.a)
+target_link_libraries(duckdb INTERFACE -Wl,--start-group ${duckdb_archives} -Wl,--end-group Threads::Threads ${CMAKE_DL_LIBS})
+
+add_library(valijson INTERFACE)
+
+find_library(ISAL_LIBRARY isal REQUIRED)
+add_library(isal INTERFACE)
+target_link_libraries(isal INTERFACE ${ISAL_LIBRARY})
+find_library(ZSTD_LIBRARY NAMES libzstd.a zstd REQUIRED)
+add_library(zstd INTERFACE)
+target_link_libraries(zstd INTERFACE ${ZSTD_LIBRARY})
+
+# Flags of our own code only.
+add_library(nl_flags INTERFACE)
+target_compile_options(nl_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+target_include_directories(nl_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+target_link_libraries(nl_flags INTERFACE nlohmann_json::nlohmann_json fmt::fmt-header-only Threads::Threads)
+target_compile_definitions(nl_flags INTERFACE NEUROLENS_VERSION="${PROJECT_VERSION}")
+if(NEUROLENS_SANITIZE)
+  add_compile_options(-fsanitize=${NEUROLENS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${NEUROLENS_SANITIZE})
+endif()

@@ -1,0 +1,34 @@
+# nl_layer(NAME [DEPS layer...] [LIBS library...]): the static library nl_NAME from src/NAME.
+function(nl_layer name)
+  cmake_parse_arguments(arg "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  add_library(nl_${name} STATIC ${sources})
+  foreach(dep ${arg_DEPS})
+    target_link_libraries(nl_${name} PUBLIC nl_${dep})
+  endforeach()
+  target_link_libraries(nl_${name} PRIVATE nl_flags PUBLIC ${arg_LIBS})
+  target_include_directories(nl_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+endfunction()
+
+# nl_registry(LAYER FOLDER PREFIX NAMESPACE TYPE): writes generated/LAYER/FOLDER.inc, which lists TYPE PREFIX_<file>()
+# for every src/LAYER/FOLDER/<file>.cpp. A new file is a new entry; nothing central changes.
+function(nl_registry layer folder prefix namespace type)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${layer}/${folder}/*.cpp)
+  set(declarations "")
+  set(entries "")
+  foreach(file ${files})
+    get_filename_component(stem ${file} NAME_WE)
+    string(APPEND declarations "const ${type}& ${prefix}_${stem}();\n")
+    string(APPEND entries "    &${prefix}_${stem},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${layer}/${folder}.inc CONTENT
+    "// Written by the build from src/${layer}/${folder}/*.cpp.\nnamespace ${namespace} {\n${declarations}inline constexpr const ${type}& (*const kRegistered${type}s[])() = {\n${entries}};\n}\n" @ONLY)
+endfunction()
+
+# nl_embed(FILE HEADER NAME): generated/HEADER holds the text of FILE as the constant NAME.
+function(nl_embed file header name)
+  file(READ ${CMAKE_SOURCE_DIR}/${file} text)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${header} CONTENT
+    "// Written by the build from ${file}.\ninline constexpr char ${name}[] = R\"nlfile(${text})nlfile\";\n" @ONLY)
+endfunction()

@@ -1,0 +1,238 @@
+#include "assemble/assemble.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/files.h"
+#include "store/bundle_writer.h"
+#include "store/run_views.h"
+
+namespace nl::assemble {
+namespace {
+
+using model::kNull;
+using model::TableId;
+using store::Connection;
+using store::Engine;
+namespace tree = model::span_tree;
+
+constexpr size_t kBatchRows = 32 * 1024;
+
+std::string table_path(const std::string& folder, TableId table) {
+  return folder + "/" + store::table_file_name(model::table(table).name);
+}
+
+/// Rows of one derived table, in batches to a writer.
+class RowWriter {
+ public:
+  RowWriter(const std::shared_ptr<Engine>& engine, TableId table, const std::string& folder)
+      : table_(table), writer_(engine, table, table_path(folder, table), store::TableWriter::Columns::kAll) {}
+
+  size_t add() { return batch_->add_row(table_); }
+  void set(size_t row, int column, int64_t value) {
+    if (value != kNull) batch_->set(table_, row, column, value);
+  }
+  /// To be called after each row.
+  Result<void> flush_if_full() {
+    if (batch_->rows(table_).size() < kBatchRows) return {};
+    return writer_.push(std::exchange(batch_, std::make_shared<model::Batch>()));
+  }
+  Result<void> finish() {
+    if (batch_->rows(table_).size() > 0) NL_CHECK(writer_.push(std::move(batch_)));
+    NL_CHECK(writer_.finish());
+    return {};
+  }
+
+ private:
+  TableId table_;
+  store::TableWriter writer_;
+  std::shared_ptr<model::Batch> batch_ = std::make_shared<model::Batch>();
+};
+
+// ---- In memory
+// ------------------------------------------------------------------------------------------------------
+
+struct Node {
+  int32_t parent = -1;
+  int32_t op = -1;
+  int32_t depth = 0;
+  bool crosses = false;
+};
+static_assert(Collector::kMaxRows < INT32_MAX / 2);
+
+int64_t or_null(int32_t id) {
+  return id < 0 ? kNull : id;
+}
+
+int32_t or_minus(int64_t id) {
+  return id == kNull ? -1 : static_cast<int32_t>(id);
+}
+
+/// Places in the order of span_id.
+std::vector<Node> nodes_of(std::vector<SpanRecord> spans) {
+  if (!std::is_sorted(spans.begin(), spans.end(), comes_before))
+    std::sort(spans.begin(), spans.end(), comes_before);
+  std::vector<Node> nodes(spans.size());
+  SpanStack stack;
+  for (const SpanRecord& span : spans) {
+    const SpanPlace place = stack.add(span);
+    nodes[static_cast<size_t>(span.span_id)] = {or_minus(place.parent_id), or_minus(place.op_id), place.depth,
+                                                place.crosses_parent};
+  }
+  return nodes;
+}
+
+Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string& folder,
+                        const std::vector<Node>& nodes) {
+  if (nodes.empty()) return {};
+  RowWriter writer(engine, TableId::span_tree, folder);
+  for (const Node& node : nodes) {
+    const size_t row = writer.add();
+    writer.set(row, tree::parent_id, or_null(node.parent));
+    writer.set(row, tree::depth, node.depth);
+    writer.set(row, tree::op_id, or_null(node.op));
+    writer.set(row, tree::crosses_parent, node.crosses ? 1 : 0);
+    NL_CHECK(writer.flush_if_full());
+  }
+  return writer.finish();
+}
+
+Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::string& folder, TableId table,
+                         const std::vector<int64_t>& correlations, const std::vector<Launch>& launches,
+                         const std::vector<Node>& nodes) {
+  static_assert(int{model::kernel_links::launch_span_id} == int{model::copy_links::launch_span_id});
+  static_assert(int{model::kernel_links::op_id} == int{model::copy_links::op_id});
+  if (correlations.empty()) return {};
+  RowWriter writer(engine, table, folder);
+  for (const int64_t correlation : correlations) {
+    const size_t row = writer.add();
+    const auto it =
+        std::lower_bound(launches.begin(), launches.end(), correlation,
+                         [](const Launch& launch, int64_t id) { return launch.correlation_id < id; });
+    if (it != launches.end() && it->correlation_id == correlation) {
+      writer.set(row, model::kernel_links::launch_span_id, it->span_id);
+      writer.set(row, model::kernel_links::op_id, or_null(nodes[static_cast<size_t>(it->span_id)].op));
+    }
+    NL_CHECK(writer.flush_if_full());
+  }
+  return writer.finish();
+}
+
+/// By correlation id; of several with one id the first in the source comes first.
+void sort_launches(std::vector<Launch>& launches) {
+  const auto before = [](const Launch& a, const Launch& b) {
+    return a.correlation_id != b.correlation_id ? a.correlation_id < b.correlation_id : a.span_id < b.span_id;
+  };
+  if (!std::is_sorted(launches.begin(), launches.end(), before))
+    std::sort(launches.begin(), launches.end(), before);
+}
+
+// ---- From the facts
+// -------------------------------------------------------------------------------------------------
+
+/// The columns of SpanRecord, in its order. Instants have no duration.
+constexpr char kSortedSpans[] =
+    "SELECT start_ns, coalesce(dur_ns, 0) AS dur_ns, span_id, coalesce(track_id, -1) AS track_id, "
+    "CASE kind WHEN 'op' THEN 1 WHEN 'runtime' THEN 2 ELSE 0 END::INTEGER AS rank FROM spans "
+    "ORDER BY track_id, start_ns, dur_ns DESC, rank, span_id";
+
+/// The stack sees the spans sorted by time; a second sort brings its rows into the order of span_id.
+Result<void> write_tree_by_sorting(Connection& connection, const std::string& folder) {
+  NL_CHECK(
+      connection.run("CREATE TABLE places(span_id BIGINT, parent_id BIGINT, depth INTEGER, op_id BIGINT, "
+                     "crosses_parent INTEGER)"));
+  NL_TRY(const int64_t rows, connection.integer("SELECT count(*) FROM spans"));
+  if (rows == 0) return {};
+  NL_TRY(store::Appender appender, connection.append_to("places"));
+  SpanStack stack;
+  NL_TRY(Connection reader, connection.another());
+  NL_CHECK(reader.stream(kSortedSpans, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      const SpanRecord span{chunk.int64s(0)[i], chunk.int64s(1)[i], chunk.int64s(2)[i], chunk.int32s(3)[i],
+                            static_cast<SpanRank>(chunk.int32s(4)[i])};
+      const SpanPlace place = stack.add(span);
+      appender.add(span.span_id);
+      appender.add(place.parent_id);
+      appender.add(place.depth);
+      appender.add(place.op_id);
+      appender.add(place.crosses_parent ? 1 : 0);
+      NL_CHECK(appender.end_row());
+    }
+    return {};
+  }));
+  NL_CHECK(appender.finish());
+  NL_CHECK(connection.run(
+      "COPY (SELECT parent_id, depth, op_id, crosses_parent FROM places ORDER BY span_id) TO " +
+      store::sql_quoted(table_path(folder, TableId::span_tree)) + " " + store::parquet_options(rows)));
+  return connection.run("DROP TABLE places");
+}
+
+/// Device work to the runtime call with the same correlation id, and to the op around that call. 0 means
+/// none; if several calls share an id, the first one in the source counts.
+Result<void> write_links_by_joining(Connection& connection, const std::string& folder,
+                                    const std::string& table, const std::string& key, TableId links) {
+  NL_TRY(const int64_t rows, connection.integer("SELECT count(*) FROM " + table));
+  if (rows == 0) return {};
+  const std::string tree_path = table_path(folder, TableId::span_tree);
+  const std::string places = path_exists(tree_path)
+                                 ? "(SELECT file_row_number AS span_id, op_id FROM read_parquet(" +
+                                       store::sql_quoted(tree_path) + ", file_row_number = true))"
+                                 : "(SELECT NULL::BIGINT AS span_id, NULL::BIGINT AS op_id WHERE false)";
+  return connection.run("COPY (SELECT l.span_id AS launch_span_id, t.op_id FROM " + table +
+                        " f LEFT JOIN (SELECT correlation_id, min(span_id) AS span_id FROM spans "
+                        "WHERE kind = 'runtime' AND correlation_id <> 0 GROUP BY correlation_id) l "
+                        "ON l.correlation_id = f.correlation_id LEFT JOIN " +
+                        places + " t ON t.span_id = l.span_id ORDER BY f." + key + ") TO " +
+                        store::sql_quoted(table_path(folder, links)) + " " + store::parquet_options(rows));
+}
+
+Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string& bundle,
+                        const std::string& folder) {
+  NL_CHECK(make_folders(folder));
+  NL_TRY(const auto files, store::run_files(bundle));
+  NL_TRY(Connection connection, engine->connect());
+  NL_CHECK(store::create_views(connection, files, false));
+  NL_CHECK(write_tree_by_sorting(connection, folder));
+  NL_CHECK(write_links_by_joining(connection, folder, "kernels", "kernel_id", TableId::kernel_links));
+  NL_CHECK(write_links_by_joining(connection, folder, "copies", "copy_id", TableId::copy_links));
+  return write_file_durably(folder + "/complete", "");
+}
+
+}  // namespace
+
+Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std::string& bundle,
+                               Collector& collected) {
+  const std::string folder = store::derived_folder(bundle);
+  NL_CHECK(make_folders(folder));
+  const std::vector<Node> nodes = nodes_of(std::move(collected.spans));
+  NL_CHECK(write_tree(engine, folder, nodes));
+  sort_launches(collected.launches);
+  NL_CHECK(write_links(engine, folder, TableId::kernel_links, collected.kernels, collected.launches, nodes));
+  NL_CHECK(write_links(engine, folder, TableId::copy_links, collected.copies, collected.launches, nodes));
+  return write_file_durably(folder + "/complete", "");
+}
+
+Result<void> build_from_facts(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
+  return build_into(engine, bundle, store::derived_folder(bundle));
+}
+
+Result<void> ensure_derived(const std::string& bundle) {
+  const std::string folder = store::derived_folder(bundle);
+  if (path_exists(folder + "/complete")) return {};
+  const std::string aside = bundle + "/derived/.new-" + std::to_string(::getpid());
+  remove_tree(aside);
+  const std::string temp = aside + "/temp";
+  NL_CHECK(make_folders(temp));
+  NL_TRY(auto engine, Engine::open({2, 256, temp}));
+  NL_CHECK(build_into(engine, bundle, aside));
+  engine.reset();
+  remove_tree(temp);
+  if (!path_exists(folder + "/complete")) remove_tree(folder);
+  NL_TRY(const bool first, rename_to_new(aside, folder));
+  if (!first) remove_tree(aside);
+  return {};
+}
+
+}  // namespace nl::assemble

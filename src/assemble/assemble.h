@@ -1,0 +1,24 @@
+#pragma once
+// Derived tables of a bundle: span_tree, kernel_links, copy_links. Built from the facts alone, under a memory
+// limit; deletable, rebuilt when missing. Row n is about row n of the table it belongs to.
+
+#include <memory>
+#include <string>
+
+#include "assemble/collector.h"
+#include "base/result.h"
+#include "store/engine.h"
+
+namespace nl::assemble {
+
+/// From a complete collector, which is empty afterwards. Needs nothing of the bundle but its place.
+Result<void> build_from_memory(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
+                               Collector& collected);
+
+/// From the written facts.
+Result<void> build_from_facts(const std::shared_ptr<store::Engine>& engine, const std::string& bundle);
+
+/// Builds the derived tables of a run in the ledger if they are missing. Safe while others do the same.
+Result<void> ensure_derived(const std::string& bundle);
+
+}  // namespace nl::assemble

@@ -1,0 +1,165 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace nl {
+namespace fs = std::filesystem;
+
+namespace {
+
+ErrorCode code_of_errno(int number) {
+  switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+      return ErrorCode::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return ErrorCode::kPermission;
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return ErrorCode::kBadInput;
+    default:
+      return ErrorCode::kIo;
+  }
+}
+
+const char* hint_of_errno(int number) {
+  switch (number) {
+    case ENOENT:
+      return "check the path";
+    case EACCES:
+    case EPERM:
+      return "check the permissions";
+    case EROFS:
+      return "the file system is read-only; choose another ledger with --ledger DIR";
+    case ENOSPC:
+    case EDQUOT:
+      return "the disk is full; free some space or choose another ledger with --ledger DIR";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+Error errno_error(const std::string& what, const std::string& path, int number) {
+  return Error{code_of_errno(number), what + ": " + std::strerror(number) + ": " + path,
+               hint_of_errno(number)};
+}
+
+Result<File> File::open_to_read(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno_error("cannot open", path, errno);
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    ::close(fd);
+    return errno_error("cannot read", path, EISDIR);
+  }
+  return File(fd, path);
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<size_t> File::read(void* out, size_t size) {
+  for (;;) {
+    const ssize_t n = ::read(fd_, out, size);
+    if (n >= 0) return static_cast<size_t>(n);
+    if (errno != EINTR) return errno_error("cannot read", path_, errno);
+  }
+}
+
+Result<std::string> read_file(const std::string& path) {
+  NL_TRY(File file, File::open_to_read(path));
+  std::string text;
+  char buffer[1 << 16];
+  for (;;) {
+    NL_TRY(const size_t n, file.read(buffer, sizeof buffer));
+    if (n == 0) return text;
+    text.append(buffer, n);
+  }
+}
+
+Result<void> write_file_durably(const std::string& path, std::string_view text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return errno_error("cannot create", path, errno);
+  size_t done = 0;
+  int number = 0;
+  while (done < text.size() && number == 0) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n >= 0) {
+      done += static_cast<size_t>(n);
+    } else if (errno != EINTR) {
+      number = errno;
+    }
+  }
+  if (number == 0 && ::fsync(fd) != 0) number = errno;
+  if (::close(fd) != 0 && number == 0) number = errno;
+  if (number != 0) return errno_error("cannot write", path, number);
+  return {};
+}
+
+Result<void> sync_path(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno_error("cannot open", path, errno);
+  const int failed = ::fsync(fd) != 0 ? errno : 0;
+  ::close(fd);
+  if (failed != 0 && failed != EINVAL && failed != EROFS) return errno_error("cannot flush", path, failed);
+  return {};
+}
+
+Result<void> make_folders(const std::string& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed) return errno_error("cannot create folder", path, failed.value());
+  return {};
+}
+
+Result<bool> rename_to_new(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno == EEXIST || errno == ENOTEMPTY) return false;
+  if (errno != EINVAL && errno != ENOSYS) return errno_error("cannot rename to", to, errno);
+  // A file system without RENAME_NOREPLACE: a folder never replaces a folder that has content.
+  if (::rename(from.c_str(), to.c_str()) == 0) return true;
+  if (errno == EEXIST || errno == ENOTEMPTY) return false;
+  return errno_error("cannot rename to", to, errno);
+}
+
+void remove_tree(const std::string& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+bool path_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+Result<int64_t> file_size(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return errno_error("cannot look at", path, errno);
+  return static_cast<int64_t>(info.st_size);
+}
+
+std::vector<std::string> list_folder(const std::string& path) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator it(path, failed), end; !failed && it != end; it.increment(failed)) {
+    names.push_back(it->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace nl

@@ -1,0 +1,47 @@
+#pragma once
+// Files and folders with errors as values. Writes that must survive a crash go through write_file_durably.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nl {
+
+/// An open file descriptor; closed on destruction.
+class File {
+ public:
+  static Result<File> open_to_read(const std::string& path);
+  File(File&& other) noexcept : fd_(other.fd_), path_(std::move(other.path_)) { other.fd_ = -1; }
+  File& operator=(File&&) = delete;
+  ~File();
+
+  /// Bytes read, 0 at the end.
+  Result<size_t> read(void* out, size_t size);
+  int fd() const { return fd_; }
+
+ private:
+  File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int fd_;
+  std::string path_;
+};
+
+/// An Error from errno; `what` reads like "cannot open".
+Error errno_error(const std::string& what, const std::string& path, int number);
+
+Result<std::string> read_file(const std::string& path);
+Result<void> write_file_durably(const std::string& path, std::string_view text);
+/// Flushes a file or folder to the disk.
+Result<void> sync_path(const std::string& path);
+Result<void> make_folders(const std::string& path);
+/// False if `to` exists already; `from` then stays where it is.
+Result<bool> rename_to_new(const std::string& from, const std::string& to);
+void remove_tree(const std::string& path);
+bool path_exists(const std::string& path);
+Result<int64_t> file_size(const std::string& path);
+/// Names in a folder, sorted; empty if there is no such folder.
+std::vector<std::string> list_folder(const std::string& path);
+
+}  // namespace nl

@@ -1,0 +1,57 @@
+#include "base/sha256.h"
+
+#include <openssl/evp.h>
+
+#include <vector>
+
+#include "base/files.h"
+
+namespace nl {
+
+struct Sha256::Context {
+  EVP_MD_CTX* md = EVP_MD_CTX_new();
+  ~Context() { EVP_MD_CTX_free(md); }
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  EVP_DigestInit_ex(context_->md, EVP_sha256(), nullptr);
+}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+void Sha256::update(const void* data, size_t size) {
+  EVP_DigestUpdate(context_->md, data, size);
+}
+
+std::string Sha256::hex() {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  EVP_DigestFinal_ex(context_->md, digest, &size);
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (unsigned i = 0; i < size; i++) {
+    out += kHex[digest[i] >> 4];
+    out += kHex[digest[i] & 15];
+  }
+  return out;
+}
+
+std::string sha256_hex(std::string_view text) {
+  Sha256 hash;
+  hash.update(text.data(), text.size());
+  return hash.hex();
+}
+
+Result<std::string> sha256_of_file(const std::string& path) {
+  NL_TRY(File file, File::open_to_read(path));
+  Sha256 hash;
+  std::vector<char> buffer(1 << 18);
+  for (;;) {
+    NL_TRY(const size_t n, file.read(buffer.data(), buffer.size()));
+    if (n == 0) return hash.hex();
+    hash.update(buffer.data(), n);
+  }
+}
+
+}  // namespace nl

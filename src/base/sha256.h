@@ -1,0 +1,32 @@
+#pragma once
+// Incremental SHA-256 (OpenSSL). One object hashes one stream; not for use from several threads at once.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace nl {
+
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+
+  void update(const void* data, size_t size);
+  /// Lower-case hex digest; ends the stream.
+  std::string hex();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string sha256_hex(std::string_view text);
+Result<std::string> sha256_of_file(const std::string& path);
+
+}  // namespace nl

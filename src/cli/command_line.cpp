@@ -1,0 +1,403 @@
+#include "cli/command_line.h"
+
+#include <fmt/core.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "cli/completion.h"
+#include "cli/terminal.h"
+#include "ops/operation.h"
+#include "store/ledger.h"
+
+namespace nl::cli {
+namespace {
+
+using nlohmann::json;
+using ops::Operation;
+
+constexpr int kExitUsage = 2;
+constexpr int kExitMissing = 3;
+constexpr int kExitBug = 70;
+
+int exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kPermission:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kIo:
+      return kExitMissing;
+    case ErrorCode::kInternal:
+      return kExitBug;
+    default:
+      return kExitUsage;
+  }
+}
+
+struct GlobalOptions {
+  std::string ledger;
+  bool json = false;
+  bool quiet = false;
+  std::string color = "auto";
+};
+
+/// Values as CLI11 leaves them, before they become the JSON parameters of an operation.
+struct RawValue {
+  std::string type;
+  std::string text;                // of a string or an integer
+  std::vector<std::string> texts;  // of an array
+  bool flag = false;
+  CLI::Option* option = nullptr;
+};
+using RawValues = std::map<std::string, RawValue>;
+
+std::string flag_name(const std::string& property) {
+  std::string name = "--" + property;
+  std::replace(name.begin() + 2, name.end(), '_', '-');
+  return name;
+}
+
+void add_option(CLI::App& command, const std::string& name, const json& property, bool required,
+                RawValue& value) {
+  value.type = property["type"];
+  std::string help = property.value("description", "");
+  if (property.contains("default")) help += " (default: " + property["default"].dump() + ")";
+  const bool positional = property.contains("x-positional");
+  if (value.type == "boolean") {
+    value.option = command.add_flag(flag_name(name), value.flag, help);
+    return;
+  }
+  const std::string shown = positional ? name : flag_name(name);
+  if (value.type == "array") {
+    value.option = command.add_option(shown, value.texts, help)->type_name("");
+  } else {
+    value.option =
+        command.add_option(shown, value.text, help)->type_name(value.type == "integer" ? "N" : "TEXT");
+  }
+  if (required) value.option->required();
+  if (property.contains("enum")) {
+    value.option->check(CLI::IsMember(property["enum"].get<std::vector<std::string>>()));
+    value.option->type_name("");
+  }
+}
+
+/// Positionals in their order, then the rest by name.
+void add_parameters(CLI::App& command, const json& schema, RawValues& values) {
+  std::map<int, std::string> positionals;
+  const auto required = schema.value("required", json::array());
+  const auto is_required = [&](const std::string& name) {
+    return std::find(required.begin(), required.end(), name) != required.end();
+  };
+  for (const auto& [name, property] : schema["properties"].items()) {
+    if (property.contains("x-positional")) positionals[property["x-positional"].get<int>()] = name;
+  }
+  for (const auto& [order, name] : positionals) {
+    add_option(command, name, schema["properties"][name], is_required(name), values[name]);
+  }
+  for (const auto& [name, property] : schema["properties"].items()) {
+    if (!property.contains("x-positional"))
+      add_option(command, name, property, is_required(name), values[name]);
+  }
+}
+
+Result<json> parameters_of(const RawValues& values, const json& schema) {
+  json out = json::object();
+  for (const auto& [name, value] : values) {
+    if (value.option->count() == 0) continue;
+    if (value.type == "boolean") {
+      out[name] = value.flag;
+    } else if (value.type == "array") {
+      out[name] = value.texts;
+    } else if (value.type == "integer") {
+      char* end = nullptr;
+      const long number = std::strtol(value.text.c_str(), &end, 10);
+      const auto& property = schema["properties"][name];
+      const bool fits = *end == '\0' && number >= property.value("minimum", INT64_MIN) &&
+                        number <= property.value("maximum", INT64_MAX);
+      if (!fits) {
+        return Error{ErrorCode::kBadInput,
+                     fmt::format("{} takes a whole number from {}, not: {}", flag_name(name),
+                                 property.value("minimum", INT64_MIN), value.text)};
+      }
+      out[name] = number;
+    } else {
+      out[name] = value.text;
+    }
+  }
+  return out;
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+Result<void> write_stdout(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
+  return Error{ErrorCode::kIo, "cannot write to standard output"};
+}
+
+std::string user_name() {
+  const passwd* entry = ::getpwuid(::getuid());
+  return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;
+}
+
+/// One call of one operation, from parameters to exit code.
+class Call {
+ public:
+  Call(const GlobalOptions& global, std::string command) : global_(global) {
+    context_.ledger_folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+    context_.principal = user_name();
+    context_.command = std::move(command);
+    context_.cancelled = [] { return interrupted != 0; };
+    if (!global.quiet) context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
+  }
+
+  int run(const Operation& operation, const json& parameters, bool with_next) {
+    const bool raw_rows =
+        parameters.value("format", "table") != "table" && operation.stream != ops::Stream::kNone;
+    if (!global_.json && raw_rows) context_.bytes = write_stdout;
+    auto outcome = operation.run(context_, parameters);
+    bar_.clear();
+    if (!outcome) return fail(operation.name, outcome.error());
+    if (global_.json) {
+      write_envelope(operation.name, *outcome);
+    } else {
+      const std::string color = global_.color;
+      const auto style = stdout_style(color == "always"  ? Color::kAlways
+                                      : color == "never" ? Color::kNever
+                                                         : Color::kAuto);
+      (void)write_stdout(operation.text(*outcome, style));
+      std::fflush(stdout);
+      talk(*outcome, with_next && !raw_rows);
+    }
+    return outcome->exit_code;
+  }
+
+  int fail(std::string_view operation, const Error& error) {
+    if (global_.json) {
+      const json envelope = {
+          {"schema", fmt::format("neurolens.{}/1", operation)},
+          {"version", NEUROLENS_VERSION},
+          {"error",
+           {{"code", error_code_name(error.code)}, {"message", error.message}, {"hint", error.hint}}},
+          {"warnings", json::array()},
+          {"next", json::array()}};
+      (void)write_stdout(envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+    }
+    fmt::print(stderr, "neurolens: {}\n", error.message);
+    if (!error.hint.empty()) fmt::print(stderr, "  {}\n", error.hint);
+    return exit_code_of(error.code);
+  }
+
+ private:
+  static void write_envelope(std::string_view operation, const ops::Outcome& outcome) {
+    const json envelope = {{"schema", fmt::format("neurolens.{}/1", operation)},
+                           {"version", NEUROLENS_VERSION},
+                           {"data", outcome.data},
+                           {"warnings", outcome.warnings},
+                           {"next", outcome.next}};
+    (void)write_stdout(envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  }
+
+  void talk(const ops::Outcome& outcome, bool with_next) const {
+    if (global_.quiet) return;
+    for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    if (!with_next || outcome.next.empty()) return;
+    fmt::print(stderr, "\nnext:\n");
+    for (const auto& line : outcome.next) fmt::print(stderr, "  {}\n", line);
+  }
+
+  const GlobalOptions& global_;
+  ProgressBar bar_;
+  ops::Context context_;
+};
+
+constexpr char kIntroduction[] =
+    "NeuroLens turns profiles of AI inference into exact, comparable, auditable runs.\n"
+    "\n"
+    "  neurolens trace.json.gz            import a profile and show it\n"
+    "  neurolens runs                     list what is in the ledger\n"
+    "  neurolens query @latest \"SELECT …\"  ask for anything else\n";
+
+std::string footer() {
+  return "A run is an id (its first characters), @latest, @latest~1, a bundle folder, or the path of a "
+         "profile.\n"
+         "Help for one verb: neurolens VERB --help";
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
+  for (size_t i = 1; i <= a.size(); i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); j++) {
+      const size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+/// A first word that is neither a verb nor a file.
+int unknown_word(const std::string& word) {
+  fmt::print(stderr, "neurolens: no verb and no file is called: {}\n", word);
+  const Operation* nearest = nullptr;
+  size_t best = 3;
+  for (const Operation* operation : ops::all_operations()) {
+    const size_t distance = edit_distance(word, operation->name);
+    if (distance < best) {
+      best = distance;
+      nearest = operation;
+    }
+  }
+  if (nearest != nullptr) fmt::print(stderr, "  did you mean: neurolens {}\n", nearest->name);
+  fmt::print(stderr, "  verbs: ");
+  for (const Operation* operation : ops::all_operations()) fmt::print(stderr, "{} ", operation->name);
+  fmt::print(stderr, "\n  help:  neurolens --help\n");
+  return kExitUsage;
+}
+
+void add_global_options(CLI::App& app, GlobalOptions& global) {
+  app.add_option("--ledger", global.ledger,
+                 "folder of the ledger (default: $NEUROLENS_LEDGER or the user's data folder)")
+      ->type_name("DIR");
+  app.add_flag("--json", global.json, "one JSON envelope on standard output");
+  app.add_flag("-q,--quiet", global.quiet, "no progress, warnings or suggestions");
+  app.add_option("--color", global.color, "colours")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("");
+}
+
+struct Command {
+  const Operation* operation;
+  CLI::App* app;
+  json schema;
+  RawValues values;
+};
+
+std::vector<std::unique_ptr<Command>> add_commands(CLI::App& app, GlobalOptions& global) {
+  std::vector<std::unique_ptr<Command>> commands;
+  for (const Operation* operation : ops::all_operations()) {
+    if (!operation->reach.cli) continue;
+    auto command = std::make_unique<Command>();
+    command->operation = operation;
+    command->app = app.add_subcommand(std::string(operation->name), std::string(operation->summary));
+    command->app->footer(fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation->use_when,
+                                     operation->not_when, operation->example));
+    command->schema = json::parse(operation->parameters);
+    add_parameters(*command->app, command->schema, command->values);
+    add_global_options(*command->app, global);
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+std::string joined(int argc, char** argv) {
+  std::string text;
+  for (int i = 0; i < argc; i++) text += (i == 0 ? "" : " ") + std::string(argv[i]);
+  return text;
+}
+
+bool is_verb(const std::string& word) {
+  return ops::find_operation(word) != nullptr || word == "completion";
+}
+
+/// `neurolens FILE`: import and show. Global options may stand before or behind it.
+int open_file(const CLI::App& app, const GlobalOptions& global, const std::string& command) {
+  Call call(global, command);
+  const std::string path = app.remaining()[0];
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 && path.find('/') == std::string::npos &&
+      path.find('.') == std::string::npos) {
+    return unknown_word(path);
+  }
+  return call.run(*ops::find_operation("show"), {{"run", path}}, true);
+}
+
+/// The first argument that is not an option or its value.
+std::string first_word(int argc, char** argv) {
+  for (int i = 1; i < argc; i++) {
+    const std::string word = argv[i];
+    if (word == "--ledger" || word == "--color") {
+      i++;
+    } else if (!word.starts_with("-")) {
+      return word;
+    }
+  }
+  return {};
+}
+
+int parse_and_run(int argc, char** argv) {
+  GlobalOptions global;
+  CLI::App app(kIntroduction, "neurolens");
+  app.footer(footer());
+  app.set_version_flag("--version", "neurolens " NEUROLENS_VERSION);
+  add_global_options(app, global);
+  const std::string word = first_word(argc, argv);
+  const bool opens_file = !word.empty() && !is_verb(word);
+  if (opens_file) {
+    app.allow_extras();
+  } else {
+    app.require_subcommand(0, 1);
+  }
+  std::vector<std::unique_ptr<Command>> commands;
+  std::string shell;
+  CLI::App* completion = nullptr;
+  if (!opens_file) {
+    commands = add_commands(app, global);
+    completion = app.add_subcommand("completion", "Print the completion script of a shell");
+    completion->add_option("shell", shell, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : kExitUsage;
+  }
+  if (opens_file) {
+    if (app.remaining().size() != 1) {
+      fmt::print(stderr, "neurolens: one file at a time; neurolens import takes several\n");
+      return kExitUsage;
+    }
+    return open_file(app, global, joined(argc, argv));
+  }
+  for (const auto& command : commands) {
+    if (!command->app->parsed()) continue;
+    Call call(global, joined(argc, argv));
+    auto parameters = parameters_of(command->values, command->schema);
+    if (!parameters) return call.fail(command->operation->name, parameters.error());
+    return call.run(*command->operation, *parameters, true);
+  }
+  if (completion->parsed()) {
+    fmt::print("{}", completion_script(shell));
+    return 0;
+  }
+  fmt::print("{}", app.help());
+  return 0;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  std::signal(SIGINT, [](int) {
+    if (interrupted != 0) std::_Exit(130);
+    interrupted = 1;
+  });
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(
+        stderr,
+        "neurolens: a bug of ours: {}\n  please report it with the command and, if you can, the input\n",
+        e.what());
+    return kExitBug;
+  }
+}
+
+}  // namespace nl::cli

@@ -1,0 +1,11 @@
+#pragma once
+// neurolens <verb> [options] [run…]: parses the arguments by the operations' parameter schemas, calls the
+// operation, writes text or one JSON envelope. Data on stdout, talk on stderr.
+
+namespace nl::cli {
+
+/// Exit codes: 0 fine, 1 a gate failed, 2 bad usage or input, 3 something needed is missing, 70 a bug of
+/// ours.
+int run_command_line(int argc, char** argv);
+
+}  // namespace nl::cli

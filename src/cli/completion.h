@@ -1,0 +1,11 @@
+#pragma once
+// Shell completion, made from the registry of operations.
+
+#include <string>
+
+namespace nl::cli {
+
+/// The script for bash, zsh or fish.
+std::string completion_script(const std::string& shell);
+
+}  // namespace nl::cli

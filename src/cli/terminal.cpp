@@ -1,0 +1,74 @@
+#include "cli/terminal.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "ops/text.h"
+
+namespace nl::cli {
+namespace {
+
+bool is_capable_terminal(int fd) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(fd) != 0 && (term == nullptr || std::strcmp(term, "dumb") != 0);
+}
+
+double now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+int terminal_width(int fd) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+  return 100;
+}
+
+}  // namespace
+
+ops::TextStyle stdout_style(Color color) {
+  ops::TextStyle style;
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool wanted =
+      color == Color::kAlways || (color == Color::kAuto && (no_color == nullptr || *no_color == '\0'));
+  style.color = color == Color::kAlways || (wanted && is_capable_terminal(STDOUT_FILENO));
+  if (::isatty(STDOUT_FILENO) != 0) style.width = std::min(terminal_width(STDOUT_FILENO), 160);
+  return style;
+}
+
+ProgressBar::ProgressBar() : enabled_(is_capable_terminal(STDERR_FILENO)), started_(now()) {}
+
+ProgressBar::~ProgressBar() {
+  clear();
+}
+
+void ProgressBar::show(const ops::Progress& progress) {
+  const std::lock_guard lock(mutex_);
+  const double time = now();
+  if (!enabled_ || time - started_ < 0.3 || time - last_shown_ < 0.1) return;
+  last_shown_ = time;
+  shown_ = true;
+  const std::string line =
+      fmt::format("\r\x1b[K{} {:3.0f} % [{:<20}]", ops::shortened(progress.what, 40), progress.fraction * 100,
+                  std::string(static_cast<size_t>(std::clamp(progress.fraction, 0.0, 1.0) * 20), '='));
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fflush(stderr);
+}
+
+void ProgressBar::clear() {
+  const std::lock_guard lock(mutex_);
+  if (!shown_) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+}  // namespace nl::cli

@@ -1,0 +1,35 @@
+#pragma once
+// What the terminal can do, and a progress bar on stderr that never mixes with data.
+
+#include <mutex>
+#include <string>
+
+#include "ops/operation.h"
+
+namespace nl::cli {
+
+enum class Color { kAuto, kAlways, kNever };
+
+/// For text on stdout; auto means a terminal without NO_COLOR and not TERM=dumb.
+ops::TextStyle stdout_style(Color color);
+
+class ProgressBar {
+ public:
+  ProgressBar();
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void show(const ops::Progress& progress);
+  /// Wipes the bar; called before anything else is written.
+  void clear();
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+  double started_;
+  double last_shown_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace nl::cli

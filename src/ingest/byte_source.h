@@ -1,0 +1,39 @@
+#pragma once
+// ByteSource: the bytes of one input, decompressed on the way (plain, gzip with several members, zstd), never
+// all in memory. The bytes as given are hashed while they pass. One thread reads.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace nl::ingest {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  /// Up to `size` decompressed bytes; fewer than asked only at the end, 0 after it.
+  virtual Result<size_t> read(char* out, size_t size) = 0;
+  /// The first decompressed bytes (at most kHeadBytes), still to be read.
+  virtual std::string_view head() const = 0;
+  /// Reads what is left, so that the hash covers the whole input.
+  virtual Result<void> drain() = 0;
+  /// After drain: sha256 of the input as given, in hex.
+  virtual std::string sha256() = 0;
+  virtual int64_t raw_bytes() const = 0;   ///< bytes as given, read so far
+  virtual int64_t text_bytes() const = 0;  ///< decompressed bytes, read so far
+  virtual const char* compression() const = 0;
+};
+
+inline constexpr size_t kHeadBytes = 256 << 10;
+
+/// Opens a file (or a pipe). Compression is told by the first bytes, never by the name. Empty input is an
+/// error.
+Result<std::unique_ptr<ByteSource>> open_file(const std::string& path);
+/// `bytes` must outlive the source.
+Result<std::unique_ptr<ByteSource>> open_memory(std::string_view bytes);
+
+}  // namespace nl::ingest

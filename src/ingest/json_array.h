@@ -1,0 +1,62 @@
+#pragma once
+// JsonArraySplitter: cuts one large JSON array, alone or inside an object, into windows of whole elements
+// without holding the file. The text around the array is kept as `envelope`, with [] in the array's place.
+// One thread.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "ingest/byte_source.h"
+#include "ingest/json_scan.h"
+
+namespace nl::ingest {
+
+/// "[" elements "]" followed by kJsonPadding bytes that may be read.
+struct JsonWindow {
+  std::unique_ptr<char[]> memory;
+  size_t capacity = 0;
+  char* text = nullptr;
+  size_t size = 0;
+  int64_t offset = 0;  ///< position of text[1] in the decompressed input
+};
+
+inline constexpr size_t kJsonPadding = 128;
+
+struct JsonArrayLimits {
+  size_t window_bytes = 4 << 20;
+  size_t max_element_bytes = 64 << 20;
+  size_t max_envelope_bytes = 64 << 20;
+};
+
+class JsonArraySplitter {
+ public:
+  /// `key`: the member of the top-level object that holds the array. A top-level array is taken as it is.
+  JsonArraySplitter(ByteSource& source, std::string key, JsonArrayLimits limits = {});
+
+  /// The next window, or false when the array has ended and the rest is in envelope(). Reuses the window's
+  /// memory.
+  Result<bool> next(JsonWindow& window);
+  const std::string& envelope() const { return envelope_; }
+
+ private:
+  Result<void> read_to_array();
+  Result<void> read_tail(std::string_view first);
+  Result<void> keep_envelope(std::string_view text);
+  void make_room(JsonWindow& window, size_t size);
+
+  ByteSource& source_;
+  std::string key_;
+  JsonArrayLimits limits_;
+  JsonScan scan_ = json_scan();
+  std::string envelope_;
+  std::string carried_;  ///< text of the array that was read but not yet handed out
+  int64_t offset_ = 0;   ///< position of carried_ in the input
+  bool in_array_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace nl::ingest

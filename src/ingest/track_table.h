@@ -1,0 +1,70 @@
+#pragma once
+// TrackTable: gives timelines their numbers in the order they first appear, gathers the names that metadata
+// events give them, and writes the table `tracks`. Fed in the order of the source, by one thread at a time.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "model/batch.h"
+
+namespace nl::ingest {
+
+/// Classified by what runs on it, never by the process id: python frames may claim the process id of GPU 0.
+enum class TrackDomain : uint8_t { kHost, kDevice };
+
+/// A process or thread id as the source writes it: a number, or a text.
+struct SourceId {
+  std::optional<int64_t> number;
+  std::string text = {};
+
+  /// From a JSON token. Quoted digits are a number, "stream 7" is 7.
+  static SourceId of_token(std::string_view token);
+  auto operator<=>(const SourceId&) const = default;
+};
+
+struct TrackKey {
+  TrackDomain domain;
+  SourceId process;
+  SourceId thread;
+  auto operator<=>(const TrackKey&) const = default;
+};
+
+/// A metadata event: `what` of process (and thread) is `args`, raw JSON.
+struct TrackMetadata {
+  std::string what;
+  SourceId process;
+  SourceId thread;
+  std::string args;
+};
+
+class TrackTable {
+ public:
+  static constexpr size_t kMaxTracks = 1 << 20;
+
+  Result<int32_t> id_of(const TrackKey& key);
+  Result<void> add_metadata(const TrackMetadata& metadata);
+  /// All rows, named. Call once, at the end.
+  Result<std::shared_ptr<model::Batch>> write(std::optional<int32_t> rank);
+  size_t size() const { return keys_.size(); }
+
+ private:
+  struct Names {
+    std::map<std::string, std::string> args;  // metadata name -> raw JSON args
+  };
+  void write_row(model::Batch& batch, const TrackKey& key, bool named_only,
+                 std::optional<int32_t> rank) const;
+
+  std::map<TrackKey, int32_t> ids_;
+  std::vector<TrackKey> keys_;
+  std::map<SourceId, Names> processes_;
+  std::map<std::pair<SourceId, SourceId>, Names> threads_;
+  size_t names_ = 0;
+};
+
+}  // namespace nl::ingest

@@ -1,0 +1,71 @@
+#pragma once
+// RunInfo: what a source says about the run as a whole; the store turns it into run.json. Plain data: an
+// adapter fills it on one thread. What is unknown stays empty, never zero.
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nl::model {
+
+/// Law: seen = stored + folded + dropped.
+struct Counts {
+  int64_t seen = 0;
+  int64_t stored = 0;
+  std::map<std::string, int64_t> folded;   ///< reason -> records whose content went elsewhere
+  std::map<std::string, int64_t> dropped;  ///< reason -> records that were lost
+
+  int64_t total_folded() const;
+  int64_t total_dropped() const;
+  bool closes() const { return seen == stored + total_folded() + total_dropped(); }
+};
+
+struct Device {
+  int32_t device = 0;
+  std::string name = {};
+  std::string vendor = {};
+  std::optional<int64_t> memory_bytes = {};
+  std::optional<std::string> compute_capability = {};
+  std::optional<int64_t> multiprocessors = {};
+  bool active = false;  ///< work of the run was seen on it
+};
+
+struct Clock {
+  int32_t clock_id = 0;
+  std::string kind = {};      ///< unix or relative
+  int64_t base_unix_ns = 0;   ///< added to start_ns gives Unix time, if kind is unix
+  int64_t resolution_ns = 1;  ///< smallest step the source writes
+};
+
+/// A window that the source itself marks.
+struct Window {
+  std::string kind;
+  std::string name;
+  int64_t start_ns = 0;
+  int64_t dur_ns = 0;
+};
+
+struct RunInfo {
+  std::string backend = "unknown";
+  std::string tool = {};
+  std::string tool_version = {};
+  std::map<std::string, std::string> versions = {};
+  std::vector<std::string> hosts = {};
+  std::vector<Device> devices = {};
+  std::optional<int32_t> rank = {};
+  std::optional<int32_t> world_size = {};
+  std::vector<Clock> clocks = {};
+  std::vector<std::string> flags = {};  ///< options of the profiler that were on
+  std::map<std::string, int64_t> records_by_phase = {};
+  std::map<std::string, int64_t> records_by_category = {};
+  std::map<std::string, int64_t> health = {};  ///< oddities kept but counted, e.g. negative_duration
+  std::vector<Window> windows = {};
+  int64_t windows_seen = 0;
+  Counts counts = {};
+  nlohmann::json extensions = nlohmann::json::object();
+};
+
+}  // namespace nl::model

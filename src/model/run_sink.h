@@ -1,0 +1,18 @@
+#pragma once
+// RunSink: where an adapter's rows go. Batches arrive in the order of the source, one call at a time.
+
+#include <memory>
+
+#include "base/result.h"
+#include "model/batch.h"
+
+namespace nl::model {
+
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  /// May block while the sink is busy. An error ends the import.
+  virtual Result<void> push(std::shared_ptr<Batch> batch) = 0;
+};
+
+}  // namespace nl::model

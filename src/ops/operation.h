@@ -1,0 +1,79 @@
+#pragma once
+// Operation: one thing NeuroLens can do, declared once. Command line, HTTP and MCP are made from the
+// declaration, with the same field names. Each src/ops/operations/<name>.cpp defines operation_<name>(); the
+// build lists them.
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nl::ops {
+
+enum class Effect { kRead, kWrite, kExec };
+enum class Stream { kNone, kRows, kBytes, kEvents };
+
+/// Which faces may offer it. Host paths and exec operations never reach HTTP.
+struct Reach {
+  bool cli = true;
+  bool http = false;
+  bool mcp = false;
+};
+
+struct Progress {
+  std::string what;
+  double fraction = 0;  ///< 0 to 1
+};
+
+/// Everything an operation may use besides its parameters. Called from one thread; progress from any.
+struct Context {
+  std::string ledger_folder;
+  std::string principal;  ///< who asks
+  std::string command;    ///< for the receipt
+  std::function<void(const Progress&)> progress = [](const Progress&) {};
+  std::function<bool()> cancelled = [] { return false; };
+  std::function<Result<void>(std::string_view)> bytes;  ///< where a byte stream goes; may be empty
+};
+
+struct Outcome {
+  nlohmann::json data = nlohmann::json::object();
+  std::vector<std::string> warnings = {};
+  std::vector<std::string> next = {};  ///< commands worth typing next
+  int exit_code = 0;                   ///< 1: a gate failed, 2: some inputs were bad
+};
+
+/// How text for people is written.
+struct TextStyle {
+  bool color = false;
+  int width = 100;
+};
+
+struct Operation {
+  std::string_view name;
+  std::string_view summary;   ///< one line
+  std::string_view use_when;  ///< for people and agents who choose
+  std::string_view not_when;
+  std::string_view example;
+  /// JSON Schema of the parameters. Properties may say "x-positional": n, their place on the command line.
+  std::string_view parameters;
+  /// JSON Schema of `data`.
+  std::string_view result;
+  Effect effect;
+  Reach reach;
+  Stream stream;
+  Result<Outcome> (*run)(Context& context, const nlohmann::json& parameters);
+  /// What a person sees on a terminal.
+  std::string (*text)(const Outcome& outcome, const TextStyle& style);
+};
+
+/// All operations in the order of their names.
+std::vector<const Operation*> all_operations();
+const Operation* find_operation(std::string_view name);
+
+const char* effect_name(Effect effect);
+
+}  // namespace nl::ops

@@ -1,0 +1,139 @@
+#include <fmt/core.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "base/files.h"
+#include "ingest/adapter.h"
+#include "ops/text.h"
+#include "store/ledger.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({"type": "object", "additionalProperties": false, "properties": {}})";
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["healthy", "checks"],
+  "properties": {"healthy": {"type": "boolean"}, "checks": {"type": "array", "items": {"type": "object",
+    "required": ["check", "status", "detail", "fix"]}}}})";
+
+class Findings {
+ public:
+  void good(const std::string& check, const std::string& detail) { add(check, "ok", detail, ""); }
+  /// Worth knowing, nothing is broken.
+  void note(const std::string& check, const std::string& detail, const std::string& fix) {
+    add(check, "note", detail, fix);
+  }
+  void bad(const std::string& check, const std::string& detail, const std::string& fix) {
+    healthy_ = false;
+    add(check, "bad", detail, fix);
+  }
+  const json& list() const { return list_; }
+  bool healthy() const { return healthy_; }
+
+ private:
+  void add(const std::string& check, const char* status, const std::string& detail, const std::string& fix) {
+    list_.push_back({{"check", check}, {"status", status}, {"detail", detail}, {"fix", fix}});
+  }
+  json list_ = json::array();
+  bool healthy_ = true;
+};
+
+void check_ledger(const std::string& folder, Findings& findings) {
+  auto ledger = store::Ledger::open(folder);
+  if (!ledger) return findings.bad("ledger", ledger.error().message, ledger.error().hint);
+  const auto count = ledger->count();
+  if (!count) return findings.bad("index", count.error().message, "neurolens gc --reindex");
+  findings.good("ledger", fmt::format("{} ({} runs)", folder, grouped(*count)));
+  const auto bundles = static_cast<int64_t>(list_folder(folder + "/runs").size());
+  if (bundles != *count) {
+    findings.note("index", fmt::format("{} bundles on disk, {} in the index", bundles, *count),
+                  "neurolens gc --reindex");
+  }
+  const auto stagings = list_folder(folder + "/staging").size();
+  if (stagings > 0)
+    findings.note("staging", fmt::format("{} imports under way or killed", stagings), "neurolens gc");
+  struct statvfs space {};
+  if (::statvfs(folder.c_str(), &space) != 0) return;
+  const auto free_bytes = static_cast<int64_t>(space.f_bavail) * static_cast<int64_t>(space.f_frsize);
+  if (free_bytes < (int64_t{1} << 30)) {
+    findings.note("disk", bytes_text(free_bytes) + " free",
+                  "free some space, or choose another place with --ledger DIR");
+  } else {
+    findings.good("disk", bytes_text(free_bytes) + " free");
+  }
+}
+
+std::string find_in_path(const char* tool) {
+  const char* path = std::getenv("PATH");
+  std::string rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const size_t colon = rest.find(':');
+    const std::string candidate = rest.substr(0, colon) + "/" + tool;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
+  }
+  return {};
+}
+
+void check_tools(Findings& findings) {
+  for (const char* tool : {"nsys", "ncu"}) {
+    const std::string path = find_in_path(tool);
+    if (path.empty()) {
+      findings.note(tool, "not on PATH", "needed only to convert its own report files");
+    } else {
+      findings.good(tool, path);
+    }
+  }
+}
+
+Result<Outcome> run(Context& context, const json&) {
+  Findings findings;
+  findings.good("version", NEUROLENS_VERSION);
+  findings.good("cores", std::to_string(std::thread::hardware_concurrency()));
+  std::string formats;
+  for (const auto* adapter : ingest::all_adapters()) {
+    formats += (formats.empty() ? "" : ", ") + std::string(adapter->format);
+  }
+  findings.good("formats", formats);
+  check_ledger(context.ledger_folder, findings);
+  check_tools(findings);
+  Outcome outcome;
+  outcome.data = {{"healthy", findings.healthy()}, {"checks", findings.list()}};
+  outcome.exit_code = findings.healthy() ? 0 : 3;
+  return outcome;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  using enum TextTable::Align;
+  TextTable table({kLeft, kLeft, kLeft});
+  for (const auto& c : outcome.data["checks"]) {
+    const std::string fix = c["fix"];
+    table.add({c["status"], c["check"], c["detail"].get<std::string>() + (fix.empty() ? "" : "  -> " + fix)});
+  }
+  return table.text("  ", false, style);
+}
+
+}  // namespace
+
+const Operation& operation_doctor() {
+  static constexpr Operation kOperation{"doctor",
+                                        "Say what works here and what does not, with the fix",
+                                        "something fails, or on a new machine",
+                                        "one run looks damaged: verify",
+                                        "neurolens doctor",
+                                        kParameters,
+                                        kResult,
+                                        Effect::kRead,
+                                        {.cli = true, .http = false, .mcp = true},
+                                        Stream::kNone,
+                                        run,
+                                        text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,72 @@
+#include <fmt/core.h>
+
+#include "ops/text.h"
+#include "store/ledger.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false,
+  "properties": {
+    "reindex": {"type": "boolean", "description": "rebuild the index from the bundles"},
+    "drop_on_the_way": {"type": "boolean", "description": "also drop runs that were only imported on the way"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["stale_stagings", "dropped_runs", "indexed_runs", "unreadable"],
+  "properties": {"stale_stagings": {"type": "integer"}, "dropped_runs": {"type": "integer"},
+    "indexed_runs": {"type": ["integer", "null"]}, "unreadable": {"type": "array", "items": {"type": "string"}}}})";
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_TRY(const auto garbage, ledger.collect_garbage(parameters.value("drop_on_the_way", false)));
+  Outcome outcome;
+  outcome.data = {{"stale_stagings", garbage.stale_stagings},
+                  {"dropped_runs", garbage.dropped_runs},
+                  {"indexed_runs", nullptr},
+                  {"unreadable", json::array()}};
+  if (parameters.value("reindex", false)) {
+    NL_TRY(const auto report, ledger.reindex());
+    outcome.data["indexed_runs"] = report.indexed_runs;
+    outcome.data["unreadable"] = report.unreadable;
+    for (const auto& name : report.unreadable) {
+      outcome.warnings.push_back("left out, since its run.json is missing or not valid: " +
+                                 ledger.run_folder(name));
+    }
+  }
+  outcome.next.push_back("neurolens runs");
+  return outcome;
+}
+
+std::string text(const Outcome& outcome, const TextStyle&) {
+  const auto& d = outcome.data;
+  std::string out =
+      fmt::format("{} left-overs of killed imports removed\n", d["stale_stagings"].get<int64_t>());
+  if (d["dropped_runs"] != 0) out += fmt::format("{} runs dropped\n", d["dropped_runs"].get<int64_t>());
+  if (!d["indexed_runs"].is_null()) out += fmt::format("{} runs indexed\n", grouped(d["indexed_runs"]));
+  return out;
+}
+
+}  // namespace
+
+const Operation& operation_gc() {
+  static constexpr Operation kOperation{
+      "gc",
+      "Tidy the ledger; rebuild its index",
+      "an import was killed, the index was lost, or the disk is getting full",
+      "you want to delete a run that you imported by name",
+      "neurolens gc --reindex",
+      kParameters,
+      kResult,
+      Effect::kWrite,
+      {.cli = true, .http = false, .mcp = false},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

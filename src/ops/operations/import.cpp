@@ -1,0 +1,118 @@
+#include <fmt/core.h>
+
+#include "ops/import_file.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["paths"],
+  "properties": {
+    "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-file": true,
+              "description": "profiles to import, each a run of its own"},
+    "format": {"type": "string", "description": "overrule the detection of the format"},
+    "threads": {"type": "integer", "minimum": 1, "maximum": 256,
+                "description": "parser threads (default: the machine's cores); never changes the result"},
+    "refresh": {"type": "boolean", "description": "replace a run that is there already"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "description": "one path: the run; several: {runs: [run], failed: [{path, code, message}]}",
+  "definitions": {"run": {"type": "object",
+    "required": ["run_id", "created", "path", "format", "counts", "health", "devices", "bundle_bytes"],
+    "properties": {
+      "run_id": {"type": "string"}, "created": {"type": "boolean"}, "path": {"type": "string"},
+      "format": {"type": "string"}, "devices": {"type": "array"}, "bundle_bytes": {"type": "integer"},
+      "health": {"type": "object"},
+      "counts": {"type": "object", "required": ["seen", "stored", "folded", "dropped"]}}}},
+  "anyOf": [{"$ref": "#/definitions/run"},
+            {"type": "object", "required": ["runs", "failed"],
+             "properties": {"runs": {"type": "array", "items": {"$ref": "#/definitions/run"}},
+                            "failed": {"type": "array"}}}]})";
+
+void warn_of_losses(const json& run, std::vector<std::string>& warnings) {
+  const std::string path = run["path"];
+  for (const auto& [reason, n] : run["counts"]["dropped"].items()) {
+    warnings.push_back(fmt::format("{}: {} records dropped: {}", path, grouped(n.get<int64_t>()), reason));
+  }
+  for (const auto& [what, n] : run["health"].items()) {
+    warnings.push_back(
+        fmt::format("{}: {} records kept with a fault: {}", path, grouped(n.get<int64_t>()), what));
+  }
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  ImportOptions options;
+  options.format = parameters.value("format", "");
+  options.threads = parameters.value("threads", 0);
+  options.refresh = parameters.value("refresh", false);
+  const std::vector<std::string> paths = parameters["paths"];
+  json runs = json::array();
+  json failed = json::array();
+  Outcome outcome;
+  for (const auto& path : paths) {
+    auto report = import_file(context, ledger, path, options);
+    if (report) {
+      runs.push_back(import_json(*report));
+      warn_of_losses(runs.back(), outcome.warnings);
+    } else if (paths.size() == 1) {
+      return std::move(report.error());
+    } else {
+      failed.push_back({{"path", path},
+                        {"code", error_code_name(report.error().code)},
+                        {"message", report.error().message}});
+    }
+  }
+  outcome.exit_code = failed.empty() ? 0 : 2;
+  if (!runs.empty()) outcome.next.push_back("neurolens show " + short_id(runs.back()["run_id"]));
+  outcome.data = paths.size() == 1 ? runs[0] : json{{"runs", runs}, {"failed", failed}};
+  return outcome;
+}
+
+std::string run_text(const json& run, const TextStyle& style) {
+  int64_t folded = 0;
+  for (const auto& n : run["counts"]["folded"]) folded += n.get<int64_t>();
+  int64_t dropped = 0;
+  for (const auto& n : run["counts"]["dropped"]) dropped += n.get<int64_t>();
+  const bool created = run["created"];
+  return fmt::format("{}  {}  {}\n  {} records: {} stored, {} folded, {} dropped; {} on disk\n",
+                     bold(short_id(run["run_id"]), style), run["format"].get<std::string>(),
+                     created ? "imported" : "was in the ledger already", grouped(run["counts"]["seen"]),
+                     grouped(run["counts"]["stored"]), grouped(folded), grouped(dropped),
+                     bytes_text(run["bundle_bytes"]));
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  if (!outcome.data.contains("runs")) return run_text(outcome.data, style);
+  std::string out;
+  for (const auto& run : outcome.data["runs"]) out += run_text(run, style);
+  for (const auto& f : outcome.data["failed"]) {
+    out += fmt::format("{} {}\n", yellow("failed:", style), f["message"].get<std::string>());
+  }
+  return out;
+}
+
+}  // namespace
+
+const Operation& operation_import() {
+  static constexpr Operation kOperation{"import",
+                                        "Import profiles into the ledger",
+                                        "you have a trace file and want a run to look at, query or compare",
+                                        "you only want to look at one file: neurolens FILE does both",
+                                        "neurolens import trace.json.gz",
+                                        kParameters,
+                                        kResult,
+                                        Effect::kWrite,
+                                        {.cli = true, .http = false, .mcp = true},
+                                        Stream::kNone,
+                                        run,
+                                        text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,226 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "assemble/assemble.h"
+#include "base/files.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+#include "store/user_query.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run", "sql"],
+  "properties": {
+    "run": {"type": "string", "x-positional": 1, "x-run": true,
+            "description": "run id, @latest, bundle folder or profile"},
+    "sql": {"type": "string", "x-positional": 2, "description": "one SELECT over the tables of: neurolens schema"},
+    "format": {"type": "string", "enum": ["table", "csv", "json", "parquet"], "description": "default: table"},
+    "seconds": {"type": "integer", "minimum": 1, "default": 600, "description": "give up after so many seconds"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["columns", "rows", "truncated"],
+  "properties": {"columns": {"type": "array", "items": {"type": "string"}}, "rows": {"type": "array"},
+                 "truncated": {"type": "boolean"}}})";
+
+constexpr size_t kMaxRowsInMemory = 100'000;
+
+std::string json_string(std::string_view text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    out += c;
+    if (c == '"') out += c;
+  }
+  return out + "\"";
+}
+
+std::string json_value(const store::Cell& cell, store::CellKind kind) {
+  if (cell.is_null) return "null";
+  return kind == store::CellKind::kText ? json_string(cell.text) : std::string(cell.text);
+}
+
+/// Writes rows to the byte stream as they come, in pieces.
+class RowStream {
+ public:
+  RowStream(Context& context, std::string format) : context_(context), format_(std::move(format)) {}
+
+  store::QuerySink sink() {
+    return {[this](const auto& columns) { return begin(columns); },
+            [this](auto cells) { return row(cells); }};
+  }
+  Result<void> finish() {
+    if (format_ == "json") text_ += rows_ == 0 ? "[]\n" : "\n]\n";
+    return flush(0);
+  }
+
+ private:
+  Result<void> begin(const std::vector<store::ResultColumn>& columns) {
+    columns_ = columns;
+    for (const auto& column : columns_) keys_.push_back(json_string(column.name) + ":");
+    if (format_ != "csv") return {};
+    for (size_t c = 0; c < columns_.size(); c++) text_ += (c == 0 ? "" : ",") + csv_field(columns_[c].name);
+    text_ += "\n";
+    return {};
+  }
+  Result<void> row(std::span<const store::Cell> cells) {
+    if (format_ == "csv") {
+      for (size_t c = 0; c < cells.size(); c++) {
+        if (c > 0) text_ += ',';
+        if (!cells[c].is_null) text_ += csv_field(cells[c].text);
+      }
+    } else {
+      text_ += rows_ == 0 ? "[\n{" : ",\n{";
+      for (size_t c = 0; c < cells.size(); c++) {
+        if (c > 0) text_ += ',';
+        text_ += keys_[c] + json_value(cells[c], columns_[c].kind);
+      }
+      text_ += '}';
+    }
+    if (format_ == "csv") text_ += '\n';
+    rows_++;
+    return flush(1 << 16);
+  }
+  Result<void> flush(size_t at_least) {
+    if (text_.size() < at_least) return {};
+    NL_CHECK(context_.bytes(text_));
+    text_.clear();
+    return {};
+  }
+
+  Context& context_;
+  std::string format_;
+  std::vector<store::ResultColumn> columns_;
+  std::vector<std::string> keys_;
+  std::string text_;
+  int64_t rows_ = 0;
+};
+
+/// Rows as JSON for the envelope and for the text table; stops when there are too many.
+Result<Outcome> collect(const store::RunFiles& files, const std::string& sql,
+                        const store::QueryLimits& limits) {
+  Outcome outcome;
+  outcome.data = {{"columns", json::array()}, {"rows", json::array()}, {"truncated", false}};
+  std::vector<store::ResultColumn> columns;
+  store::QuerySink sink;
+  sink.columns = [&](const auto& given) {
+    columns = given;
+    for (const auto& c : columns) outcome.data["columns"].push_back(c.name);
+    return Result<void>();
+  };
+  const std::string stop = "stopped: enough rows";
+  sink.row = [&](std::span<const store::Cell> cells) -> Result<void> {
+    if (outcome.data["rows"].size() == kMaxRowsInMemory) {
+      outcome.data["truncated"] = true;
+      return Error{ErrorCode::kLimit, stop};
+    }
+    json row = json::array();
+    for (size_t c = 0; c < cells.size(); c++) {
+      const json value = json::parse(json_value(cells[c], columns[c].kind), nullptr, false);
+      row.push_back(value.is_discarded() ? json(cells[c].text) : value);
+    }
+    outcome.data["rows"].push_back(std::move(row));
+    return {};
+  };
+  const auto done = store::run_user_query(files, sql, limits, sink);
+  if (!done && done.error().message != stop) return done.error();
+  if (outcome.data["truncated"]) {
+    outcome.warnings.push_back(fmt::format("only the first {} rows; --format csv, json or parquet gives all",
+                                           grouped(static_cast<int64_t>(kMaxRowsInMemory))));
+  }
+  return outcome;
+}
+
+Result<void> stream_parquet(Context& context, const store::RunFiles& files, const std::string& sql,
+                            const store::QueryLimits& limits) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path =
+      std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/neurolens-query-XXXXXX";
+  const int fd = ::mkstemp(path.data());
+  if (fd < 0) return errno_error("cannot create", path, errno);
+  ::close(fd);
+  Result<void> done = store::run_user_query_to_parquet(files, sql, limits, path);
+  if (done) {
+    const auto text = read_file(path);
+    done = text ? context.bytes(*text) : Result<void>(text.error());
+  }
+  ::unlink(path.c_str());
+  return done;
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_CHECK(assemble::ensure_derived(named.bundle));
+  NL_TRY(const auto files, store::run_files(named.bundle));
+  store::QueryLimits limits;
+  limits.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  limits.seconds = parameters.value("seconds", 600);
+  const std::string sql = parameters["sql"];
+  const std::string format = parameters.value("format", "table");
+  if (format == "table" || !context.bytes) return collect(files, sql, limits);
+  if (format == "parquet") {
+    NL_CHECK(stream_parquet(context, files, sql, limits));
+    return Outcome{};
+  }
+  RowStream rows(context, format);
+  NL_CHECK(store::run_user_query(files, sql, limits, rows.sink()));
+  NL_CHECK(rows.finish());
+  return Outcome{};
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const auto& data = outcome.data;
+  if (!data.contains("columns")) return "";
+  const auto& rows = data["rows"];
+  std::vector<TextTable::Align> alignment;
+  std::vector<std::string> header;
+  for (size_t c = 0; c < data["columns"].size(); c++) {
+    const bool number = !rows.empty() && rows[0][c].is_number();
+    alignment.push_back(number ? TextTable::Align::kRight : TextTable::Align::kLeft);
+    header.push_back(data["columns"][c]);
+  }
+  TextTable table(alignment);
+  table.add(header);
+  for (const auto& row : rows) {
+    std::vector<std::string> cells;
+    for (const auto& value : row) {
+      cells.push_back(value.is_null()     ? "NULL"
+                      : value.is_string() ? shortened(value.get<std::string>(), 60)
+                                          : value.dump());
+    }
+    table.add(cells);
+  }
+  return table.text("", true, style) +
+         dim(fmt::format("{} rows", grouped(static_cast<int64_t>(rows.size()))), style) + "\n";
+}
+
+}  // namespace
+
+const Operation& operation_query() {
+  static constexpr Operation kOperation{
+      "query",
+      "Run one SQL SELECT over the tables of a run",
+      "you need figures that no other command prints, or rows for another tool",
+      "a summary is enough: show",
+      "neurolens query @latest \"SELECT name, sum(dur_ns) FROM kernels GROUP BY 1\"",
+      kParameters,
+      kResult,
+      Effect::kRead,
+      {.cli = true, .http = true, .mcp = true},
+      Stream::kRows,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

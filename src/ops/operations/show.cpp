@@ -1,0 +1,185 @@
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "assemble/assemble.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+#include "store/ledger.h"
+#include "store/run_document.h"
+#include "store/run_summary.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run"],
+  "properties": {
+    "run": {"type": "string", "x-positional": 1, "x-run": true,
+            "description": "run id, @latest, bundle folder or profile"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 5, "description": "rows of the top list"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object",
+  "required": ["run_id", "format", "backend", "hardware", "software", "counts", "health", "window", "devices", "kernels",
+               "ops", "top_of", "top", "tables", "bundle_bytes"]})";
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_CHECK(assemble::ensure_derived(named.bundle));
+  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(const auto files, store::run_files(named.bundle));
+  NL_TRY(json data, store::summarize_run(files, parameters.value("top", 5)));
+  data["run_id"] = named.run_id;
+  data["format"] = document["sources"][0]["format"];
+  data["backend"] = document["software"]["backend"];
+  data["sources"] = document["sources"];
+  data["hardware"] = document["hardware"];
+  data["software"] = document["software"];
+  data["counts"] = document["capture"]["counts"];
+  data["health"] = document["capture"]["health"];
+  data["flags"] = document["capture"]["flags"];
+  data["steps"] = document["windows"]["seen"];
+  data["clock"] = document["clocks"][0];
+  data["tables"] = document["tables"];
+  int64_t bytes = 0;
+  for (const auto& table : document["tables"]) bytes += table["bytes"].get<int64_t>();
+  data["bundle_bytes"] = bytes;
+  Outcome outcome;
+  outcome.data = std::move(data);
+  const std::string id = short_id(named.run_id);
+  const bool kernels = outcome.data["top_of"] == "kernels";
+  outcome.next.push_back(
+      fmt::format("neurolens query {} \"SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns FROM "
+                  "{} GROUP BY name ORDER BY total_ns DESC LIMIT 20\"",
+                  id, kernels ? "kernels" : "ops"));
+  outcome.next.push_back("neurolens verify " + id);
+  return outcome;
+}
+
+std::string device_name(const json& hardware, int64_t number) {
+  for (const auto& device : hardware["devices"]) {
+    if (device["device"] == number) return device.value("name", "");
+  }
+  return "";
+}
+
+std::string versions_text(const json& software) {
+  std::string out;
+  for (const auto& [key, value] : software["versions"].items()) {
+    std::string name = key;
+    if (const size_t at = name.rfind("_version"); at != std::string::npos) name.erase(at);
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, value.get<std::string>());
+  }
+  return out;
+}
+
+std::string devices_text(const json& data, const TextStyle& style) {
+  if (data["devices"].empty())
+    return fmt::format("  {}  no device work: a CPU run\n", dim("devices ", style));
+  std::string out;
+  for (const auto& d : data["devices"]) {
+    const std::string number = d["device"].is_null() ? "?" : std::to_string(d["device"].get<int64_t>());
+    const std::string name = d["device"].is_null() ? "" : device_name(data["hardware"], d["device"]);
+    out += fmt::format("  {}  {} {}: {} kernels, {}; {} copies, {}, {}\n", dim("device  ", style), number,
+                       name.empty() ? "(no name in the source)" : name, grouped(d["kernels"]),
+                       duration_text(d["kernel_ns"]), grouped(d["copies"]), duration_text(d["copy_ns"]),
+                       bytes_text(d["copy_bytes"]));
+  }
+  return out;
+}
+
+std::string records_text(const json& data, const TextStyle& style) {
+  const auto& counts = data["counts"];
+  int64_t folded = 0;
+  for (const auto& n : counts["folded"]) folded += n.get<int64_t>();
+  std::string out = fmt::format("  {}  {} seen = {} stored + {} folded", dim("records ", style),
+                                grouped(counts["seen"]), grouped(counts["stored"]), grouped(folded));
+  if (counts["dropped"].empty()) out += " + 0 dropped";
+  for (const auto& [reason, n] : counts["dropped"].items()) {
+    out += yellow(fmt::format(" + {} dropped ({})", grouped(n.get<int64_t>()), reason), style);
+  }
+  out += "\n";
+  for (const auto& [what, n] : data["health"].items()) {
+    out += fmt::format("  {}  {}\n", dim("fault   ", style),
+                       yellow(fmt::format("{} records: {}", grouped(n.get<int64_t>()), what), style));
+  }
+  return out;
+}
+
+std::string share_text(const json& share) {
+  return share.is_null() ? "-" : fmt::format("{:.1f} %", share.get<double>() * 100);
+}
+
+std::string top_text(const json& data, const TextStyle& style) {
+  if (data["top"].empty()) return "";
+  const bool kernels = data["top_of"] == "kernels";
+  using enum TextTable::Align;
+  TextTable table({kRight, kRight, kRight, kLeft, kLeft});
+  table.add({"share", "total", "calls", "", kernels ? "kernel" : "op (own time)"});
+  const size_t name_width = style.width > 70 ? static_cast<size_t>(style.width) - 52 : 20;
+  for (const auto& row : data["top"]) {
+    const double share = row["share"].is_null() ? 0 : row["share"].get<double>();
+    table.add({share_text(row["share"]), duration_text(row["total_ns"]), grouped(row["calls"]),
+               bar(share, 12),
+               shortened(row["name"].is_null() ? "(no name)" : row["name"].get<std::string>(), name_width)});
+  }
+  const std::string what = kernels ? "Top kernels, share of the sum of kernel times"
+                                   : "Top ops, share of the sum of the ops' own times";
+  return "\n" + bold(what, style) + "\n" + table.text("  ", true, style);
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const auto& data = outcome.data;
+  std::string out = fmt::format("{}  {} trace of {}\n", bold("run " + short_id(data["run_id"]), style),
+                                data["format"].get<std::string>(), data["backend"].get<std::string>());
+  const std::string versions = versions_text(data["software"]);
+  if (!versions.empty()) out += fmt::format("  {}  {}\n", dim("software", style), versions);
+  for (const auto& rank : data["hardware"]["ranks"]) {
+    out += fmt::format(
+        "  {}  {}{}\n", dim("rank    ", style), rank["rank"].get<int64_t>(),
+        rank.contains("world_size") ? fmt::format(" of {}", rank["world_size"].get<int64_t>()) : "");
+  }
+  out += devices_text(data, style);
+  if (!data["window"]["dur_ns"].is_null()) {
+    const int64_t steps = data["steps"];
+    out += fmt::format("  {}  {}{}\n", dim("window  ", style), duration_text(data["window"]["dur_ns"]),
+                       steps > 0 ? fmt::format(" with {} steps", grouped(steps)) : "");
+  }
+  const auto& kernels = data["kernels"];
+  if (kernels["count"] != 0) {
+    out += fmt::format("  {}  {} of {} names, {} in all; {} with their launch, {} inside an op\n",
+                       dim("kernels ", style), grouped(kernels["count"]), grouped(kernels["names"]),
+                       duration_text(kernels["total_ns"]), grouped(kernels["linked"]),
+                       grouped(kernels["in_ops"]));
+  }
+  if (data["ops"]["count"] != 0) {
+    out += fmt::format("  {}  {} of {} names\n", dim("ops     ", style), grouped(data["ops"]["count"]),
+                       grouped(data["ops"]["names"]));
+  }
+  return out + records_text(data, style) + top_text(data, style);
+}
+
+}  // namespace
+
+const Operation& operation_show() {
+  static constexpr Operation kOperation{
+      "show",
+      "Show a run on one screen",
+      "you want to know what a run is and where its time went, first of all",
+      "you need other columns or another grouping: query",
+      "neurolens show @latest",
+      kParameters,
+      kResult,
+      Effect::kRead,
+      {.cli = true, .http = true, .mcp = true},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

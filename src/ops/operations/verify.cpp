@@ -1,0 +1,135 @@
+#include <fmt/core.h>
+
+#include "base/files.h"
+#include "base/sha256.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+#include "store/bundle_writer.h"
+#include "store/engine.h"
+#include "store/run_document.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run"],
+  "properties": {"run": {"type": "string", "x-positional": 1, "x-run": true,
+                 "description": "run id, @latest, bundle folder or profile"}}})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["run_id", "verified", "checks"],
+  "properties": {"run_id": {"type": "string"}, "verified": {"type": "boolean"},
+    "checks": {"type": "array", "items": {"type": "object", "required": ["check", "ok", "detail"]}}}})";
+
+class Checks {
+ public:
+  void add(const std::string& check, bool ok, const std::string& detail) {
+    list_.push_back({{"check", check}, {"ok", ok}, {"detail", detail}});
+    all_ok_ = all_ok_ && ok;
+  }
+  const json& list() const { return list_; }
+  bool all_ok() const { return all_ok_; }
+
+ private:
+  json list_ = json::array();
+  bool all_ok_ = true;
+};
+
+int64_t sum_of(const json& counts) {
+  int64_t sum = 0;
+  for (const auto& n : counts) sum += n.get<int64_t>();
+  return sum;
+}
+
+void check_id(const json& document, const std::string& run_id, Checks& checks) {
+  std::vector<store::SourceFile> sources;
+  for (const auto& s : document["sources"]) {
+    store::SourceFile file;
+    file.role = s["role"];
+    file.sha256 = s["sha256"];
+    sources.push_back(file);
+  }
+  const std::string computed = store::run_id_of(sources, document["options"]);
+  const bool same = computed == document["run_id"] && computed == run_id;
+  checks.add("run_id", same, same ? "follows from the sources" : "the sources give " + short_id(computed));
+}
+
+void check_counts(const json& document, Checks& checks) {
+  const auto& counts = document["capture"]["counts"];
+  const int64_t seen = counts["seen"];
+  const int64_t sum = counts["stored"].get<int64_t>() + sum_of(counts["folded"]) + sum_of(counts["dropped"]);
+  checks.add("counts", seen == sum,
+             fmt::format("seen {} = stored + folded + dropped {}", grouped(seen), grouped(sum)));
+}
+
+/// Size and hash tell every change of a file; the row count proves that the engine reads it.
+void check_table(store::Connection& connection, const std::string& bundle, const json& table,
+                 Checks& checks) {
+  const std::string name = table["name"];
+  const std::string path = bundle + "/" + store::table_file_name(name);
+  const auto bytes = file_size(path);
+  if (!bytes) return checks.add(name, false, bytes.error().message);
+  if (*bytes != table["bytes"]) {
+    return checks.add(name, false,
+                      fmt::format("{} bytes, recorded {}", *bytes, table["bytes"].get<int64_t>()));
+  }
+  const auto sha256 = sha256_of_file(path);
+  if (!sha256 || *sha256 != table["sha256"])
+    return checks.add(name, false, "the content is not what was recorded");
+  const auto rows = connection.integer("SELECT count(*) FROM read_parquet(" + store::sql_quoted(path) + ")");
+  const bool same = rows && *rows == table["rows"].get<int64_t>();
+  checks.add(name, same, same ? grouped(*rows) + " rows" : "the number of rows is not what was recorded");
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  Checks checks;
+  const auto document = store::read_run_document(named.bundle + "/run.json");
+  checks.add("run.json", document.has_value(), document ? "follows the schema" : document.error().message);
+  if (document) {
+    check_id(*document, named.run_id, checks);
+    check_counts(*document, checks);
+    NL_TRY(const auto engine, store::Engine::open({1, 256, ""}));
+    NL_TRY(auto connection, engine->connect());
+    for (const auto& table : (*document)["tables"]) check_table(connection, named.bundle, table, checks);
+  }
+  Outcome outcome;
+  outcome.data = {{"run_id", named.run_id}, {"verified", checks.all_ok()}, {"checks", checks.list()}};
+  outcome.exit_code = checks.all_ok() ? 0 : 1;
+  if (!checks.all_ok()) outcome.next.push_back("neurolens import --refresh FILE");
+  return outcome;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  using enum TextTable::Align;
+  TextTable table({kLeft, kLeft, kLeft});
+  for (const auto& check : outcome.data["checks"]) {
+    table.add({check["ok"].get<bool>() ? "ok" : "BAD", check["check"], check["detail"]});
+  }
+  const bool verified = outcome.data["verified"];
+  return table.text("  ", false, style) + (verified ? bold("verified", style) : bold("NOT VERIFIED", style)) +
+         "  " + short_id(outcome.data["run_id"]) + "\n";
+}
+
+}  // namespace
+
+const Operation& operation_verify() {
+  static constexpr Operation kOperation{
+      "verify",
+      "Check that a run is what was imported, byte for byte",
+      "a figure must be trusted: before a report goes out, after a disk fault",
+      "you want to know whether two runs differ",
+      "neurolens verify @latest",
+      kParameters,
+      kResult,
+      Effect::kRead,
+      {.cli = true, .http = true, .mcp = true},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

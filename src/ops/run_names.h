@@ -1,0 +1,24 @@
+#pragma once
+// What a person may write for a run: id prefix, @latest, @latest~2, a bundle folder, or the path of any
+// profile, which is then imported on the way.
+
+#include <string>
+
+#include "ops/operation.h"
+
+namespace nl::ops {
+
+struct NamedRun {
+  std::string run_id;
+  std::string bundle;  ///< folder with run.json
+  bool imported_now = false;
+};
+
+Result<NamedRun> resolve_run(Context& context, const std::string& name);
+
+/// The first characters of an id, enough to type.
+inline std::string short_id(const std::string& run_id) {
+  return run_id.substr(0, 12);
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,44 @@
+#pragma once
+// Text for people: numbers, durations and tables in columns.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/operation.h"
+
+namespace nl::ops {
+
+/// 1234567 -> 1,234,567
+std::string grouped(int64_t number);
+/// 468153602 -> 468.154 ms
+std::string duration_text(int64_t ns);
+/// 17731514 -> 17.7 MB
+std::string bytes_text(int64_t bytes);
+/// Unix time -> 2026-11-15 05:18 (local time)
+std::string time_text(int64_t unix_ns);
+/// At most `width` characters, the middle left out; never cuts a UTF-8 character in two.
+std::string shortened(std::string_view text, size_t width);
+/// A bar of at most `width` blocks for a share of 0 to 1.
+std::string bar(double share, size_t width);
+
+std::string bold(std::string_view text, const TextStyle& style);
+std::string dim(std::string_view text, const TextStyle& style);
+std::string yellow(std::string_view text, const TextStyle& style);
+
+/// Columns padded to their widest cell, two blanks apart.
+class TextTable {
+ public:
+  enum class Align { kLeft, kRight };
+  explicit TextTable(std::vector<Align> alignment) : alignment_(std::move(alignment)) {}
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// Each line starts with `indent`; the first row is dim if it is a header.
+  std::string text(std::string_view indent, bool has_header, const TextStyle& style) const;
+
+ private:
+  std::vector<Align> alignment_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace nl::ops

@@ -1,0 +1,217 @@
+#include "store/engine.h"
+
+#include <duckdb.h>
+
+#include "model/batch.h"
+
+namespace nl::store {
+namespace {
+
+Error engine_error(std::string message) {
+  const bool memory = message.find("Out of Memory") != std::string::npos;
+  const bool disk = message.find("No space left") != std::string::npos;
+  if (disk) {
+    return Error{ErrorCode::kIo, std::move(message),
+                 "the disk is full; free some space or choose another ledger"};
+  }
+  return Error{memory ? ErrorCode::kLimit : ErrorCode::kInternal, "engine: " + std::move(message), ""};
+}
+
+struct ResultGuard {
+  duckdb_result result{};
+  ~ResultGuard() { duckdb_destroy_result(&result); }
+};
+
+struct StatementGuard {
+  duckdb_prepared_statement statement = nullptr;
+  ~StatementGuard() { duckdb_destroy_prepare(&statement); }
+};
+
+struct PendingGuard {
+  duckdb_pending_result pending = nullptr;
+  ~PendingGuard() { duckdb_destroy_pending(&pending); }
+};
+
+duckdb_data_chunk raw(_duckdb_data_chunk* chunk) {
+  return chunk;
+}
+
+}  // namespace
+
+size_t Chunk::size() const {
+  return duckdb_data_chunk_get_size(raw(chunk_));
+}
+
+const int64_t* Chunk::int64s(size_t column) const {
+  return static_cast<const int64_t*>(duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, column)));
+}
+
+const int32_t* Chunk::int32s(size_t column) const {
+  return static_cast<const int32_t*>(duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, column)));
+}
+
+const double* Chunk::doubles(size_t column) const {
+  return static_cast<const double*>(duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, column)));
+}
+
+std::string_view Chunk::text(size_t column, size_t row) const {
+  auto* strings =
+      static_cast<duckdb_string_t*>(duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, column)));
+  return {duckdb_string_t_data(&strings[row]), duckdb_string_t_length(strings[row])};
+}
+
+bool Chunk::is_null(size_t column, size_t row) const {
+  uint64_t* valid = duckdb_vector_get_validity(duckdb_data_chunk_get_vector(chunk_, column));
+  return valid != nullptr && !duckdb_validity_row_is_valid(valid, row);
+}
+
+Appender::~Appender() {
+  duckdb_appender appender = appender_;
+  if (appender != nullptr) duckdb_appender_destroy(&appender);
+}
+
+void Appender::add(int64_t value) {
+  if (value == model::kNull) {
+    duckdb_append_null(appender_);
+  } else {
+    duckdb_append_int64(appender_, value);
+  }
+}
+
+void Appender::add(int32_t value) {
+  duckdb_append_int32(appender_, value);
+}
+
+Result<void> Appender::end_row() {
+  if (duckdb_appender_end_row(appender_) == DuckDBSuccess) return {};
+  return engine_error(duckdb_appender_error(appender_));
+}
+
+Result<void> Appender::finish() {
+  if (duckdb_appender_close(appender_) == DuckDBSuccess) return {};
+  return engine_error(duckdb_appender_error(appender_));
+}
+
+Connection::~Connection() {
+  duckdb_connection connection = connection_;
+  if (connection != nullptr) duckdb_disconnect(&connection);
+}
+
+Result<void> Connection::run(const std::string& sql) {
+  ResultGuard r;
+  if (duckdb_query(connection_, sql.c_str(), &r.result) != DuckDBSuccess) {
+    return engine_error(duckdb_result_error(&r.result));
+  }
+  return {};
+}
+
+Result<void> Connection::stream(const std::string& sql,
+                                const std::function<Result<void>(const Chunk&)>& each) {
+  StatementGuard s;
+  if (duckdb_prepare(connection_, sql.c_str(), &s.statement) != DuckDBSuccess) {
+    return engine_error(duckdb_prepare_error(s.statement));
+  }
+  PendingGuard p;
+  if (duckdb_pending_prepared_streaming(s.statement, &p.pending) != DuckDBSuccess) {
+    return engine_error(duckdb_pending_error(p.pending));
+  }
+  ResultGuard r;
+  if (duckdb_execute_pending(p.pending, &r.result) != DuckDBSuccess) {
+    return engine_error(duckdb_result_error(&r.result));
+  }
+  for (;;) {
+    duckdb_data_chunk chunk = duckdb_fetch_chunk(r.result);
+    if (chunk == nullptr) break;
+    Result<void> done = each(Chunk(chunk));
+    duckdb_destroy_data_chunk(&chunk);
+    NL_CHECK(std::move(done));
+  }
+  const char* failed = duckdb_result_error(&r.result);
+  if (failed != nullptr && *failed != '\0') return engine_error(failed);
+  return {};
+}
+
+Result<int64_t> Connection::integer(const std::string& sql) {
+  int64_t value = 0;
+  bool found = false;
+  NL_CHECK(stream(sql, [&](const Chunk& chunk) -> Result<void> {
+    if (chunk.size() > 0 && !chunk.is_null(0, 0)) {
+      value = chunk.int64s(0)[0];
+      found = true;
+    }
+    return {};
+  }));
+  if (!found) return Error{ErrorCode::kInternal, "engine: no value from: " + sql};
+  return value;
+}
+
+Result<Appender> Connection::append_to(const std::string& table) {
+  duckdb_appender appender = nullptr;
+  if (duckdb_appender_create(connection_, nullptr, table.c_str(), &appender) == DuckDBSuccess)
+    return Appender(appender);
+  Error error = engine_error(appender == nullptr ? "cannot append" : duckdb_appender_error(appender));
+  duckdb_appender_destroy(&appender);
+  return error;
+}
+
+Result<Connection> Connection::another() {
+  duckdb_connection connection = nullptr;
+  if (duckdb_connect(database_, &connection) != DuckDBSuccess) return engine_error("cannot connect");
+  return Connection(database_, connection);
+}
+
+Result<std::vector<std::string>> Connection::column_names(const std::string& sql) {
+  StatementGuard s;
+  if (duckdb_prepare(connection_, sql.c_str(), &s.statement) != DuckDBSuccess) {
+    return engine_error(duckdb_prepare_error(s.statement));
+  }
+  std::vector<std::string> names;
+  for (idx_t i = 0; i < duckdb_prepared_statement_column_count(s.statement); i++) {
+    const char* name = duckdb_prepared_statement_column_name(s.statement, i);
+    names.emplace_back(name);
+    duckdb_free(const_cast<char*>(name));
+  }
+  return names;
+}
+
+Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
+  duckdb_config config = nullptr;
+  duckdb_create_config(&config);
+  duckdb_set_config(config, "threads", std::to_string(options.threads).c_str());
+  duckdb_set_config(config, "memory_limit", (std::to_string(options.memory_mb) + "MB").c_str());
+  duckdb_set_config(config, "temp_directory", options.temp_folder.c_str());
+  duckdb_set_config(config, "autoinstall_known_extensions", "false");
+  duckdb_set_config(config, "autoload_known_extensions", "false");
+  duckdb_database database = nullptr;
+  char* message = nullptr;
+  const bool opened = duckdb_open_ext(nullptr, &database, config, &message) == DuckDBSuccess;
+  duckdb_destroy_config(&config);
+  if (!opened) {
+    Error error = engine_error(message != nullptr ? message : "cannot open");
+    duckdb_free(message);
+    return error;
+  }
+  return std::shared_ptr<Engine>(new Engine(database));
+}
+
+Engine::~Engine() {
+  duckdb_database database = database_;
+  duckdb_close(&database);
+}
+
+Result<Connection> Engine::connect() {
+  duckdb_connection connection = nullptr;
+  if (duckdb_connect(database_, &connection) != DuckDBSuccess) return engine_error("cannot connect");
+  return Connection(database_, connection);
+}
+
+std::string sql_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c;
+    if (c == '\'') out += c;
+  }
+  return out + "'";
+}
+
+}  // namespace nl::store

@@ -1,0 +1,103 @@
+#pragma once
+// Engine: one DuckDB database in memory, the only place besides table_writer.cpp and user_query.cpp that
+// knows its API. An Engine may be shared by threads; each thread takes a Connection of its own.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+struct _duckdb_database;
+struct _duckdb_connection;
+struct _duckdb_data_chunk;
+struct _duckdb_appender;
+
+namespace nl::store {
+
+struct EngineOptions {
+  int threads = 1;
+  int memory_mb = 256;
+  std::string temp_folder = {};  ///< where joins and sorts spill; none: they fail above the limit
+};
+
+/// A piece of a result. Valid inside the callback that gets it.
+class Chunk {
+ public:
+  explicit Chunk(_duckdb_data_chunk* chunk) : chunk_(chunk) {}
+  size_t size() const;
+  /// Values of a BIGINT column; cells that are NULL hold anything.
+  const int64_t* int64s(size_t column) const;
+  const int32_t* int32s(size_t column) const;
+  const double* doubles(size_t column) const;
+  std::string_view text(size_t column, size_t row) const;
+  bool is_null(size_t column, size_t row) const;
+
+ private:
+  _duckdb_data_chunk* chunk_;
+};
+
+/// Appends rows to a table of the engine. Check end_row and finish.
+class Appender {
+ public:
+  explicit Appender(_duckdb_appender* appender) : appender_(appender) {}
+  Appender(Appender&& other) noexcept : appender_(other.appender_) { other.appender_ = nullptr; }
+  Appender& operator=(Appender&&) = delete;
+  ~Appender();
+  void add(int64_t value);  ///< kNull is NULL
+  void add(int32_t value);
+  Result<void> end_row();
+  Result<void> finish();
+
+ private:
+  _duckdb_appender* appender_;
+};
+
+class Connection {
+ public:
+  Connection(_duckdb_database* database, _duckdb_connection* connection)
+      : database_(database), connection_(connection) {}
+  Connection(Connection&& other) noexcept : database_(other.database_), connection_(other.connection_) {
+    other.connection_ = nullptr;
+  }
+  Connection& operator=(Connection&&) = delete;
+  ~Connection();
+
+  Result<void> run(const std::string& sql);
+  /// Streams the result of one statement, chunk by chunk.
+  Result<void> stream(const std::string& sql, const std::function<Result<void>(const Chunk&)>& each);
+  /// The single integer that the statement yields; NULL is an error.
+  Result<int64_t> integer(const std::string& sql);
+  /// Names of the columns that the statement would yield.
+  Result<std::vector<std::string>> column_names(const std::string& sql);
+  Result<Appender> append_to(const std::string& table);
+  /// A second connection to the same engine, to write while this one reads.
+  Result<Connection> another();
+  _duckdb_connection* raw() { return connection_; }
+
+ private:
+  _duckdb_database* database_;
+  _duckdb_connection* connection_;
+};
+
+class Engine {
+ public:
+  static Result<std::shared_ptr<Engine>> open(const EngineOptions& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Result<Connection> connect();
+
+ private:
+  explicit Engine(_duckdb_database* database) : database_(database) {}
+  _duckdb_database* database_;
+};
+
+/// 'text' with quotes doubled.
+std::string sql_quoted(std::string_view text);
+
+}  // namespace nl::store

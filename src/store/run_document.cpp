@@ -1,0 +1,139 @@
+#include "store/run_document.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/sha256.h"
+#include "store/json_schema.h"
+#include "store/run_schema_text.inc"
+
+namespace nl::store {
+
+using nlohmann::json;
+
+const std::string& run_schema_text() {
+  static const std::string text = kRunSchemaText;
+  return text;
+}
+
+std::string run_id_of(const std::vector<SourceFile>& sources, const json& options) {
+  std::vector<std::string> lines;
+  for (const auto& source : sources) lines.push_back(source.role + " " + source.sha256 + "\n");
+  std::sort(lines.begin(), lines.end());
+  std::string text = "neurolens run 1\n";
+  for (const auto& line : lines) text += line;
+  return sha256_hex(text + options.dump());
+}
+
+namespace {
+
+json device_json(const model::Device& device) {
+  json out = {{"device", device.device}, {"active", device.active}};
+  if (!device.name.empty()) out["name"] = device.name;
+  if (!device.vendor.empty()) out["vendor"] = device.vendor;
+  if (device.memory_bytes) out["memory_bytes"] = *device.memory_bytes;
+  if (device.compute_capability) out["compute_capability"] = *device.compute_capability;
+  if (device.multiprocessors) out["multiprocessors"] = *device.multiprocessors;
+  return out;
+}
+
+json hardware_json(const model::RunInfo& info) {
+  json devices = json::array();
+  for (const auto& device : info.devices) devices.push_back(device_json(device));
+  json ranks = json::array();
+  if (info.rank) {
+    json rank = {{"rank", *info.rank}};
+    if (info.world_size) rank["world_size"] = *info.world_size;
+    ranks.push_back(rank);
+  }
+  return {{"hosts", info.hosts}, {"devices", devices}, {"ranks", ranks}};
+}
+
+json clocks_json(const model::RunInfo& info) {
+  json clocks = json::array();
+  for (const auto& clock : info.clocks) {
+    clocks.push_back({{"clock_id", clock.clock_id},
+                      {"kind", clock.kind},
+                      {"base_unix_ns", clock.base_unix_ns},
+                      {"resolution_ns", clock.resolution_ns}});
+  }
+  return clocks;
+}
+
+json capture_json(const model::RunInfo& info) {
+  return {{"counts",
+           {{"seen", info.counts.seen},
+            {"stored", info.counts.stored},
+            {"folded", info.counts.folded},
+            {"dropped", info.counts.dropped}}},
+          {"records_by_phase", info.records_by_phase},
+          {"records_by_category", info.records_by_category},
+          {"flags", info.flags},
+          {"health", info.health}};
+}
+
+json windows_json(const model::RunInfo& info) {
+  json kept = json::array();
+  for (const auto& w : info.windows) {
+    kept.push_back({{"kind", w.kind}, {"name", w.name}, {"start_ns", w.start_ns}, {"dur_ns", w.dur_ns}});
+  }
+  return {{"seen", info.windows_seen}, {"kept", kept}};
+}
+
+json sources_json(const std::vector<SourceFile>& sources, const model::RunInfo& info) {
+  json out = json::array();
+  for (const auto& source : sources) {
+    json one = {{"role", source.role},
+                {"sha256", source.sha256},
+                {"bytes", source.bytes},
+                {"text_bytes", source.text_bytes},
+                {"compression", source.compression},
+                {"format", source.format}};
+    if (!info.tool.empty()) one["tool"] = info.tool;
+    if (!info.tool_version.empty()) one["tool_version"] = info.tool_version;
+    out.push_back(one);
+  }
+  return out;
+}
+
+}  // namespace
+
+json make_run_document(const std::vector<SourceFile>& sources, const json& options,
+                       const model::RunInfo& info, const std::vector<TableFile>& tables) {
+  json adapters = json::object();
+  for (const auto& source : sources) adapters[source.format] = source.adapter_version;
+  json table_list = json::array();
+  for (const auto& t : tables) {
+    table_list.push_back({{"name", t.name}, {"rows", t.rows}, {"bytes", t.bytes}, {"sha256", t.sha256}});
+  }
+  return {{"schema", "neurolens.run/" + std::to_string(kSchemaVersion)},
+          {"run_id", run_id_of(sources, options)},
+          {"revision", {{"schema", kSchemaVersion}, {"adapters", adapters}}},
+          {"sources", sources_json(sources, info)},
+          {"options", options},
+          {"hardware", hardware_json(info)},
+          {"software", {{"backend", info.backend}, {"versions", info.versions}}},
+          {"clocks", clocks_json(info)},
+          {"capture", capture_json(info)},
+          {"windows", windows_json(info)},
+          {"tables", table_list},
+          {"extensions", info.extensions}};
+}
+
+Result<void> validate_run_document(const json& document) {
+  return validate_json(document, run_schema_text(), "run.json");
+}
+
+Result<json> read_run_document(const std::string& path) {
+  NL_TRY(const std::string text, read_file(path));
+  json document = json::parse(text, nullptr, false);
+  if (document.is_discarded()) return Error{ErrorCode::kBadInput, "not JSON: " + path};
+  NL_CHECK(validate_run_document(document));
+  return document;
+}
+
+std::string run_document_text(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace nl::store

@@ -1,0 +1,118 @@
+#include "store/run_summary.h"
+
+#include "store/engine.h"
+
+namespace nl::store {
+namespace {
+
+using nlohmann::json;
+
+/// Rows of integers, texts and NULLs as JSON objects; sums must be cast to BIGINT.
+Result<json> rows_of(Connection& connection, const std::string& sql, const std::vector<std::string>& names,
+                     bool first_is_text) {
+  json rows = json::array();
+  NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      json row = json::object();
+      for (size_t c = 0; c < names.size(); c++) {
+        if (chunk.is_null(c, i)) {
+          row[names[c]] = nullptr;
+        } else if (c == 0 && first_is_text) {
+          row[names[c]] = std::string(chunk.text(c, i));
+        } else {
+          row[names[c]] = chunk.int64s(c)[i];
+        }
+      }
+      rows.push_back(row);
+    }
+    return {};
+  }));
+  return rows;
+}
+
+constexpr char kWindow[] = R"(
+  SELECT min(a)::BIGINT, (max(b) - min(a))::BIGINT FROM (
+    SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans
+    UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM kernels
+    UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM copies))";
+
+constexpr char kDevices[] = R"(
+  SELECT device::BIGINT, sum(kernels)::BIGINT, sum(kernel_ns)::BIGINT, sum(copies)::BIGINT, sum(copy_ns)::BIGINT,
+         sum(copy_bytes)::BIGINT
+  FROM (SELECT device, count(*) kernels, coalesce(sum(dur_ns), 0) kernel_ns, 0 copies, 0 copy_ns, 0 copy_bytes
+        FROM kernels GROUP BY device
+        UNION ALL
+        SELECT device, 0, 0, count(*), coalesce(sum(dur_ns), 0), coalesce(sum(bytes), 0) FROM copies GROUP BY device)
+  GROUP BY device ORDER BY device)";
+
+constexpr char kKernels[] = R"(
+  SELECT count(*)::BIGINT, coalesce(sum(dur_ns), 0)::BIGINT, count(DISTINCT name)::BIGINT FROM kernels)";
+
+constexpr char kLinked[] = R"(
+  SELECT count(launch_span_id)::BIGINT, count(op_id)::BIGINT FROM kernel_links)";
+
+constexpr char kTopKernels[] = R"(
+  SELECT name, count(*)::BIGINT, coalesce(sum(dur_ns), 0)::BIGINT total FROM kernels
+  GROUP BY name ORDER BY total DESC, name LIMIT )";
+
+// An op's own time is its duration less that of the spans directly inside it.
+constexpr char kOwnTimes[] = R"(
+  WITH inner_ns AS (SELECT t.parent_id AS span_id, sum(coalesce(s.dur_ns, 0)) AS ns
+                    FROM span_tree t JOIN spans s USING (span_id)
+                    WHERE t.parent_id IS NOT NULL AND s.kind IN ('op', 'runtime') GROUP BY t.parent_id)
+  SELECT s.name, count(*)::BIGINT, sum(greatest(s.dur_ns - coalesce(i.ns, 0), 0))::BIGINT total
+  FROM spans s LEFT JOIN inner_ns i USING (span_id) WHERE s.kind = 'op' AND s.dur_ns IS NOT NULL
+  GROUP BY s.name)";
+
+constexpr char kOps[] = R"(
+  SELECT count(*)::BIGINT, count(DISTINCT name)::BIGINT FROM spans WHERE kind = 'op')";
+
+json first_of(const json& rows) {
+  return rows.empty() ? json::object() : rows[0];
+}
+
+Result<void> add_top(Connection& connection, json& summary, int64_t top_rows) {
+  const std::vector<std::string> names = {"name", "calls", "total_ns"};
+  const std::string limit = std::to_string(top_rows);
+  int64_t whole = summary["kernels"]["total_ns"];
+  if (summary["kernels"]["count"] != 0) {
+    summary["top_of"] = "kernels";
+    NL_TRY(summary["top"], rows_of(connection, kTopKernels + limit, names, true));
+  } else {
+    summary["top_of"] = "ops";
+    NL_TRY(summary["top"],
+           rows_of(connection, std::string(kOwnTimes) + " ORDER BY total DESC, name LIMIT " + limit, names,
+                   true));
+    NL_TRY(whole, connection.integer("SELECT coalesce(sum(total), 0)::BIGINT FROM (" +
+                                     std::string(kOwnTimes) + ")"));
+  }
+  for (auto& row : summary["top"]) {
+    const auto total = static_cast<double>(row["total_ns"].get<int64_t>());
+    row["share"] = whole > 0 ? json(total / static_cast<double>(whole)) : json();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<json> summarize_run(const RunFiles& files, int64_t top_rows) {
+  NL_TRY(const auto engine, Engine::open({2, 1024, ""}));
+  NL_TRY(auto connection, engine->connect());
+  NL_CHECK(create_views(connection, files, false));
+  json summary;
+  NL_TRY(const json window, rows_of(connection, kWindow, {"start_ns", "dur_ns"}, false));
+  summary["window"] = first_of(window);
+  NL_TRY(summary["devices"],
+         rows_of(connection, kDevices, {"device", "kernels", "kernel_ns", "copies", "copy_ns", "copy_bytes"},
+                 false));
+  NL_TRY(const json kernels, rows_of(connection, kKernels, {"count", "total_ns", "names"}, false));
+  summary["kernels"] = first_of(kernels);
+  NL_TRY(const json linked, rows_of(connection, kLinked, {"linked", "in_ops"}, false));
+  summary["kernels"].update(first_of(linked));
+  NL_TRY(const json ops, rows_of(connection, kOps, {"count", "names"}, false));
+  summary["ops"] = first_of(ops);
+  NL_CHECK(add_top(connection, summary, top_rows));
+  return summary;
+}
+
+}  // namespace nl::store

@@ -1,0 +1,17 @@
+#pragma once
+// The figures of the one-screen summary of a run, from its tables.
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+#include "store/run_views.h"
+
+namespace nl::store {
+
+/// window {start_ns, dur_ns}, devices [{device, kernels, kernel_ns, copies, copy_ns, copy_bytes}], kernels
+/// {count, total_ns, names, linked, in_ops}, ops {count, names}, top [{name, calls, total_ns, share}] and
+/// top_of: kernels, or for runs without kernels ops by their own time. The share is of the sum of all rows
+/// ranked.
+Result<nlohmann::json> summarize_run(const RunFiles& files, int64_t top_rows);
+
+}  // namespace nl::store

@@ -1,0 +1,325 @@
+#include "store/table_writer.h"
+
+#include <duckdb.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace nl::store {
+namespace {
+
+using model::Batch;
+using model::kNull;
+using model::Rows;
+using model::Type;
+
+constexpr size_t kQueuedBatches = 2;
+constexpr size_t kRowGroupRows = 122'880;  // DuckDB's default
+
+/// A string cell that points at the batch's bytes; unused bytes of short ones must be zero.
+duckdb_string_t string_cell(std::string_view text) {
+  duckdb_string_t cell{};
+  if (text.size() <= sizeof cell.value.inlined.inlined) {
+    cell.value.inlined.length = static_cast<uint32_t>(text.size());
+    std::memcpy(cell.value.inlined.inlined, text.data(), text.size());
+  } else {
+    cell.value.pointer.length = static_cast<uint32_t>(text.size());
+    std::memcpy(cell.value.pointer.prefix, text.data(), sizeof cell.value.pointer.prefix);
+    cell.value.pointer.ptr = const_cast<char*>(text.data());
+  }
+  return cell;
+}
+
+duckdb_type engine_type(Type type) {
+  const std::string_view sql = model::sql_type(type);
+  return sql == "INTEGER"  ? DUCKDB_TYPE_INTEGER
+         : sql == "BIGINT" ? DUCKDB_TYPE_BIGINT
+         : sql == "DOUBLE" ? DUCKDB_TYPE_DOUBLE
+                           : DUCKDB_TYPE_VARCHAR;
+}
+
+/// Rows [from, from + count) of one column of a batch into rows [at, at + count) of a vector.
+class ColumnFill {
+ public:
+  ColumnFill(duckdb_vector vector, size_t at) : vector_(vector), at_(at) {}
+
+  void fill(const Batch& batch, model::TableId table, int column, size_t from, size_t count) {
+    const Rows& rows = batch.rows(table);
+    const Type type = model::table(table).columns[static_cast<size_t>(column)].type;
+    if (!rows.has_values(column)) return all_null(count);
+    const int64_t* const in = rows.column(column) + from;
+    switch (type) {
+      case Type::i64:
+      case Type::f64:
+        return copy_words(in, count);
+      case Type::i32:
+        return each<int32_t>(in, count, [](int64_t v) { return static_cast<int32_t>(v); });
+      case Type::track:
+        return each<int32_t>(in, count, [&](int64_t v) { return batch.track_ids[static_cast<size_t>(v)]; });
+      default:
+        return each<duckdb_string_t>(
+            in, count, [&](int64_t v) { return string_cell(batch.strings[static_cast<size_t>(v)]); });
+    }
+  }
+
+ private:
+  template <class T>
+  T* data() {
+    return static_cast<T*>(duckdb_vector_get_data(vector_)) + at_;
+  }
+
+  template <class T, class Convert>
+  void each(const int64_t* in, size_t count, Convert convert) {
+    T* const out = data<T>();
+    for (size_t k = 0; k < count; k++) {
+      if (in[k] == kNull) {
+        set_null(k);
+      } else {
+        out[k] = convert(in[k]);
+      }
+    }
+  }
+
+  void copy_words(const int64_t* in, size_t count) {
+    std::memcpy(data<int64_t>(), in, count * sizeof(int64_t));
+    for (size_t k = 0; k < count; k++) {
+      if (in[k] == kNull) set_null(k);
+    }
+  }
+
+  void all_null(size_t count) {
+    for (size_t k = 0; k < count; k++) {
+      if ((at_ + k) % 64 == 0 && k + 64 <= count) {
+        validity()[(at_ + k) / 64] = 0;
+        k += 63;
+      } else {
+        set_null(k);
+      }
+    }
+  }
+
+  uint64_t* validity() {
+    if (valid_ == nullptr) {
+      duckdb_vector_ensure_validity_writable(vector_);
+      valid_ = duckdb_vector_get_validity(vector_);
+    }
+    return valid_;
+  }
+  void set_null(size_t k) { validity()[(at_ + k) / 64] &= ~(uint64_t{1} << ((at_ + k) % 64)); }
+
+  duckdb_vector vector_;
+  size_t at_;
+  uint64_t* valid_ = nullptr;
+};
+
+std::atomic<uint64_t> next_function{0};
+
+}  // namespace
+
+/// The queue, the thread that runs COPY, and the table function that COPY reads.
+class TableWriter::Feed {
+ public:
+  Feed(std::shared_ptr<Engine> engine, model::TableId table, std::string path, Columns columns)
+      : engine_(std::move(engine)), table_(table), path_(std::move(path)), wanted_(columns) {}
+
+  ~Feed() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Result<void> push(std::shared_ptr<const Batch> batch) {
+    if (!thread_.joinable()) {
+      buffered_rows_ += batch->rows(table_).size();
+      queue_.push_back(std::move(batch));
+      if (buffered_rows_ > kRowGroupRows) start(all_columns(), static_cast<int64_t>(buffered_rows_));
+      return {};
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return queue_.size() < kQueuedBatches || failed_; });
+    if (failed_) return *failed_;
+    queue_.push_back(std::move(batch));
+    changed_.notify_all();
+    return {};
+  }
+
+  void close() {
+    if (!thread_.joinable()) {
+      closed_ = true;
+      start(wanted_ == Columns::kAll ? all_columns() : used_columns(), static_cast<int64_t>(buffered_rows_));
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+  Result<TableFile> finish() {
+    if (!closed_) close();
+    thread_.join();
+    if (failed_) return *failed_;
+    TableFile file;
+    file.name = model::table(table_).name;
+    file.rows = rows_;
+    return file;
+  }
+
+ private:
+  std::vector<int> all_columns() const {
+    std::vector<int> columns;
+    for (size_t c = 0; c < model::table(table_).columns.size(); c++) {
+      if (model::table(table_).columns[c].type != Type::row_id) columns.push_back(static_cast<int>(c));
+    }
+    return columns;
+  }
+
+  std::vector<int> used_columns() const {
+    std::vector<int> columns = all_columns();
+    std::erase_if(columns, [&](int c) {
+      return std::none_of(queue_.begin(), queue_.end(),
+                          [&](const auto& batch) { return batch->rows(table_).has_values(c); });
+    });
+    // A file needs a column to have rows.
+    return columns.empty() ? all_columns() : columns;
+  }
+
+  void start(std::vector<int> columns, int64_t rows) {
+    columns_ = std::move(columns);
+    options_ = parquet_options(rows);
+    thread_ = std::thread([this] { copy(); });
+  }
+
+  void copy() {
+    Result<void> done = run_copy();
+    const std::lock_guard lock(mutex_);
+    if (!done) failed_ = std::move(done.error());
+    changed_.notify_all();
+  }
+
+  Result<void> run_copy() {
+    NL_TRY(Connection connection, engine_->connect());
+    const std::string function = "nl_rows_" + std::to_string(next_function++);
+    register_function(connection, function);
+    return connection.run("COPY (SELECT * FROM " + function + "()) TO " + sql_quoted(path_) + " " + options_);
+  }
+
+  void register_function(Connection& connection, const std::string& name) {
+    duckdb_table_function function = duckdb_create_table_function();
+    duckdb_table_function_set_name(function, name.c_str());
+    duckdb_table_function_set_extra_info(function, this, nullptr);
+    duckdb_table_function_set_bind(function, [](duckdb_bind_info info) {
+      auto* self = static_cast<Feed*>(duckdb_bind_get_extra_info(info));
+      for (const int c : self->columns_) {
+        const model::Column& column = model::table(self->table_).columns[static_cast<size_t>(c)];
+        duckdb_logical_type type = duckdb_create_logical_type(engine_type(column.type));
+        duckdb_bind_add_result_column(info, std::string(column.name).c_str(), type);
+        duckdb_destroy_logical_type(&type);
+      }
+    });
+    duckdb_table_function_set_init(function,
+                                   [](duckdb_init_info info) { duckdb_init_set_max_threads(info, 1); });
+    duckdb_table_function_set_function(function, [](duckdb_function_info info, duckdb_data_chunk out) {
+      static_cast<Feed*>(duckdb_function_get_extra_info(info))->fill(info, out);
+    });
+    duckdb_register_table_function(connection.raw(), function);
+    duckdb_destroy_table_function(&function);
+  }
+
+  /// Always a full chunk until the end, so that row groups do not depend on the size of the batches. A chunk
+  /// of size 0 means the end; being stopped is an error, or COPY would leave a short but valid file.
+  void fill(duckdb_function_info info, duckdb_data_chunk out) {
+    keep_.clear();  // strings of the previous chunk have been copied by now
+    const size_t wanted = duckdb_vector_size();
+    size_t at = 0;
+    while (at < wanted && next_batch()) {
+      const size_t count = std::min(wanted - at, current_->rows(table_).size() - row_);
+      for (size_t c = 0; c < columns_.size(); c++) {
+        ColumnFill(duckdb_data_chunk_get_vector(out, c), at)
+            .fill(*current_, table_, columns_[c], row_, count);
+      }
+      row_ += count;
+      at += count;
+    }
+    if (cancelled_) return duckdb_function_set_error(info, "the import was stopped");
+    rows_ += static_cast<int64_t>(at);
+    duckdb_data_chunk_set_size(out, at);
+  }
+
+  /// Makes current_ a batch with rows left; false at the end.
+  bool next_batch() {
+    while (!current_ || row_ == current_->rows(table_).size()) {
+      if (current_) keep_.push_back(std::move(current_));
+      current_.reset();
+      row_ = 0;
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !queue_.empty() || closed_ || stopped_; });
+      cancelled_ = stopped_;
+      if (stopped_ || queue_.empty()) return false;
+      current_ = std::move(queue_.front());
+      queue_.pop_front();
+      changed_.notify_all();
+    }
+    return true;
+  }
+
+  const std::shared_ptr<Engine> engine_;
+  const model::TableId table_;
+  const std::string path_;
+  const Columns wanted_;
+  // Until the thread starts these belong to the caller, then they are only read.
+  size_t buffered_rows_ = 0;
+  std::vector<int> columns_;
+  std::string options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<const Batch>> queue_;
+  std::optional<Error> failed_;
+  bool closed_ = false;
+  bool stopped_ = false;
+  // Used by the engine's thread only.
+  std::shared_ptr<const Batch> current_;
+  std::vector<std::shared_ptr<const Batch>> keep_;
+  size_t row_ = 0;
+  bool cancelled_ = false;
+  int64_t rows_ = 0;
+  std::thread thread_;
+};
+
+TableWriter::TableWriter(std::shared_ptr<Engine> engine, model::TableId table, std::string path,
+                         Columns columns)
+    : feed_(std::make_unique<Feed>(std::move(engine), table, std::move(path), columns)) {}
+
+TableWriter::~TableWriter() = default;
+
+Result<void> TableWriter::push(std::shared_ptr<const model::Batch> batch) {
+  return feed_->push(std::move(batch));
+}
+
+void TableWriter::close() {
+  feed_->close();
+}
+
+Result<TableFile> TableWriter::finish() {
+  return feed_->finish();
+}
+
+std::string parquet_options(int64_t rows) {
+  // A dictionary pays when values repeat; in small tables times and ids would fit one and grow by it.
+  const int64_t dictionary = std::clamp<int64_t>(rows / 10, 20, 2000);
+  const int level = rows <= 20'000 ? 19 : 3;
+  return "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL " + std::to_string(level) +
+         ", PARQUET_VERSION V2, DICTIONARY_SIZE_LIMIT " + std::to_string(dictionary) +
+         ", WRITE_BLOOM_FILTER false)";
+}
+
+}  // namespace nl::store

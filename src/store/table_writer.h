@@ -1,0 +1,49 @@
+#pragma once
+// TableWriter: one table into one Parquet file while batches arrive. A thread of its own drives the engine's
+// COPY from a bounded queue, so that memory does not grow with the table. The file exists only after
+// finish(). A table that fits into one row group is written when it is complete: it then holds only the
+// columns that have a value, and its encodings suit its size. A larger one has all columns. Either way the
+// bytes follow from the rows.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "model/batch.h"
+#include "store/engine.h"
+
+namespace nl::store {
+
+struct TableFile {
+  std::string name;
+  int64_t rows = 0;
+  int64_t bytes = 0;
+  std::string sha256 = {};
+};
+
+class TableWriter {
+ public:
+  enum class Columns { kAll, kUsed };
+  TableWriter(std::shared_ptr<Engine> engine, model::TableId table, std::string path,
+              Columns columns = Columns::kUsed);
+  ~TableWriter();
+  TableWriter(const TableWriter&) = delete;
+  TableWriter& operator=(const TableWriter&) = delete;
+
+  /// Queues the rows that the batch has for this table; blocks while the queue is full.
+  Result<void> push(std::shared_ptr<const model::Batch> batch);
+  /// No more rows will come: the file can be ended while the caller goes on.
+  void close();
+  /// Waits for the end of the file; sets name and rows of the description.
+  Result<TableFile> finish();
+
+ private:
+  class Feed;
+  std::unique_ptr<Feed> feed_;
+};
+
+/// COPY options of a Parquet file of a bundle; docs/adr has the measurements behind them.
+std::string parquet_options(int64_t rows);
+
+}  // namespace nl::store

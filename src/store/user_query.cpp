@@ -1,0 +1,379 @@
+#include "store/user_query.h"
+
+#include <duckdb.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "store/table_writer.h"
+
+namespace nl::store {
+namespace {
+
+Error user_error(std::string message, std::string hint = {}) {
+  return Error{ErrorCode::kBadInput, std::move(message), std::move(hint)};
+}
+
+constexpr char kOnlySelect[] =
+    "only one SELECT statement is allowed; the tables are listed by: neurolens schema";
+
+/// The first word, past blanks and comments.
+std::string first_word(std::string_view sql) {
+  for (;;) {
+    const size_t start = sql.find_first_not_of(" \t\r\n(");
+    if (start == std::string_view::npos) return {};
+    sql.remove_prefix(start);
+    size_t end = std::string_view::npos;
+    if (sql.starts_with("--")) {
+      end = sql.find('\n');
+    } else if (sql.starts_with("/*")) {
+      end = sql.find("*/");
+      if (end != std::string_view::npos) end++;
+    } else {
+      break;
+    }
+    if (end == std::string_view::npos) return {};
+    sql.remove_prefix(end + 1);
+  }
+  std::string word;
+  for (const char c : sql) {
+    if (!isalpha(static_cast<unsigned char>(c))) break;
+    word += static_cast<char>(toupper(static_cast<unsigned char>(c)));
+  }
+  return word;
+}
+
+bool starts_like_select(std::string_view sql) {
+  const std::string word = first_word(sql);
+  for (const char* allowed :
+       {"SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "SHOW", "PIVOT", "UNPIVOT"}) {
+    if (word == allowed) return true;
+  }
+  return false;
+}
+
+/// Interrupts the query when its time is over.
+class Watchdog {
+ public:
+  Watchdog(duckdb_connection connection, int seconds)
+      : thread_([=, this] {
+          std::unique_lock lock(mutex_);
+          if (!changed_.wait_for(lock, std::chrono::seconds(seconds), [&] { return done_; })) {
+            fired_ = true;
+            duckdb_interrupt(connection);
+          }
+        }) {}
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+  bool fired() {
+    const std::lock_guard lock(mutex_);
+    return fired_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  bool fired_ = false;
+  std::thread thread_;
+};
+
+/// An engine that can read the run's files and nothing else.
+class Confined {
+ public:
+  static Result<std::unique_ptr<Confined>> open(const RunFiles& files, const std::string& sql,
+                                                const QueryLimits& limits, const std::string& output) {
+    auto self = std::make_unique<Confined>();
+    NL_TRY(self->engine_, Engine::open({limits.threads, limits.memory_mb, ""}));
+    NL_TRY(Connection connection, self->engine_->connect());
+    self->connection_.emplace(std::move(connection));
+    std::string paths;
+    for (const auto& path : parquet_files(files)) paths += (paths.empty() ? "" : ", ") + sql_quoted(path);
+    if (!output.empty()) paths += (paths.empty() ? "" : ", ") + sql_quoted(output);
+    Connection& c = *self->connection_;
+    NL_CHECK(c.run("SET allowed_paths = [" + paths + "]"));
+    NL_CHECK(create_views(c, files, needs_links(c, sql)));
+    NL_CHECK(c.run("SET enable_external_access = false"));
+    NL_CHECK(c.run("SET lock_configuration = true"));
+    return self;
+  }
+  Connection& connection() { return *connection_; }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::optional<Connection> connection_;
+};
+
+class Statement {
+ public:
+  Statement() = default;
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  ~Statement() {
+    duckdb_destroy_prepare(&prepared_);
+    duckdb_destroy_extracted(&extracted_);
+  }
+
+  Result<void> prepare(Connection& connection, const std::string& sql) {
+    if (!starts_like_select(sql)) return user_error("not a SELECT", kOnlySelect);
+    const idx_t count = duckdb_extract_statements(connection.raw(), sql.c_str(), &extracted_);
+    if (count == 0) return user_error(duckdb_extract_statements_error(extracted_));
+    if (count != 1) return user_error("several statements", kOnlySelect);
+    if (duckdb_prepare_extracted_statement(connection.raw(), extracted_, 0, &prepared_) != DuckDBSuccess) {
+      return user_error(duckdb_prepare_error(prepared_));
+    }
+    if (duckdb_prepared_statement_type(prepared_) != DUCKDB_STATEMENT_TYPE_SELECT) {
+      return user_error("not a SELECT", kOnlySelect);
+    }
+    if (duckdb_nparams(prepared_) != 0)
+      return user_error("the query has parameters", "write the values into it");
+    return {};
+  }
+  duckdb_prepared_statement raw() { return prepared_; }
+
+ private:
+  duckdb_extracted_statements extracted_ = nullptr;
+  duckdb_prepared_statement prepared_ = nullptr;
+};
+
+bool is_native(duckdb_type type) {
+  switch (type) {
+    case DUCKDB_TYPE_BOOLEAN:
+    case DUCKDB_TYPE_TINYINT:
+    case DUCKDB_TYPE_SMALLINT:
+    case DUCKDB_TYPE_INTEGER:
+    case DUCKDB_TYPE_BIGINT:
+    case DUCKDB_TYPE_UTINYINT:
+    case DUCKDB_TYPE_USMALLINT:
+    case DUCKDB_TYPE_UINTEGER:
+    case DUCKDB_TYPE_UBIGINT:
+    case DUCKDB_TYPE_HUGEINT:
+    case DUCKDB_TYPE_FLOAT:
+    case DUCKDB_TYPE_DOUBLE:
+    case DUCKDB_TYPE_VARCHAR:
+      return true;
+    default:
+      return false;
+  }
+}
+
+CellKind kind_of(duckdb_type type) {
+  if (type == DUCKDB_TYPE_BOOLEAN) return CellKind::kBoolean;
+  if (type == DUCKDB_TYPE_DECIMAL || type == DUCKDB_TYPE_UHUGEINT) return CellKind::kNumber;
+  return is_native(type) && type != DUCKDB_TYPE_VARCHAR ? CellKind::kNumber : CellKind::kText;
+}
+
+__extension__ typedef unsigned __int128 uint128;
+
+std::string hugeint_text(duckdb_hugeint value) {
+  uint128 magnitude = (static_cast<uint128>(static_cast<uint64_t>(value.upper)) << 64) | value.lower;
+  const bool negative = value.upper < 0;
+  if (negative) magnitude = ~magnitude + 1;
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(magnitude % 10)));
+    magnitude /= 10;
+  } while (magnitude != 0);
+  return negative ? "-" + digits : digits;
+}
+
+/// The shortest text that reads back as the same number.
+template <class T>
+std::string number_text(T value) {
+  std::array<char, 64> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+template <class T>
+T at(void* data, size_t row) {
+  return static_cast<T*>(data)[row];
+}
+
+/// Appends the text of a value; false for what numbers cannot show (NaN, infinity).
+bool append_value(std::string& out, duckdb_type type, void* data, size_t row) {
+  switch (type) {
+    case DUCKDB_TYPE_BOOLEAN:
+      out += at<bool>(data, row) ? "true" : "false";
+      return true;
+    case DUCKDB_TYPE_TINYINT:
+      out += number_text(int{at<int8_t>(data, row)});
+      return true;
+    case DUCKDB_TYPE_SMALLINT:
+      out += number_text(at<int16_t>(data, row));
+      return true;
+    case DUCKDB_TYPE_INTEGER:
+      out += number_text(at<int32_t>(data, row));
+      return true;
+    case DUCKDB_TYPE_BIGINT:
+      out += number_text(at<int64_t>(data, row));
+      return true;
+    case DUCKDB_TYPE_UTINYINT:
+      out += number_text(unsigned{at<uint8_t>(data, row)});
+      return true;
+    case DUCKDB_TYPE_USMALLINT:
+      out += number_text(at<uint16_t>(data, row));
+      return true;
+    case DUCKDB_TYPE_UINTEGER:
+      out += number_text(at<uint32_t>(data, row));
+      return true;
+    case DUCKDB_TYPE_UBIGINT:
+      out += number_text(at<uint64_t>(data, row));
+      return true;
+    case DUCKDB_TYPE_HUGEINT:
+      out += hugeint_text(at<duckdb_hugeint>(data, row));
+      return true;
+    case DUCKDB_TYPE_FLOAT:
+      out += number_text(at<float>(data, row));
+      return std::isfinite(at<float>(data, row));
+    case DUCKDB_TYPE_DOUBLE:
+      out += number_text(at<double>(data, row));
+      return std::isfinite(at<double>(data, row));
+    default: {
+      auto cell = at<duckdb_string_t>(data, row);
+      const auto length = duckdb_string_t_length(cell);
+      out.append(duckdb_string_t_data(&static_cast<duckdb_string_t*>(data)[row]), length);
+      return true;
+    }
+  }
+}
+
+struct Shape {
+  std::vector<ResultColumn> columns;
+  std::vector<duckdb_type> types;
+  bool native = true;
+};
+
+Shape shape_of(duckdb_prepared_statement prepared) {
+  Shape shape;
+  for (idx_t i = 0; i < duckdb_prepared_statement_column_count(prepared); i++) {
+    const char* name = duckdb_prepared_statement_column_name(prepared, i);
+    const duckdb_type type = duckdb_prepared_statement_column_type(prepared, i);
+    shape.columns.push_back({name, kind_of(type)});
+    shape.types.push_back(type);
+    shape.native = shape.native && is_native(type);
+    duckdb_free(const_cast<char*>(name));
+  }
+  return shape;
+}
+
+/// Types without a text of their own here (lists, dates, decimals, ...) are cast by the engine.
+std::string with_casts(const std::string& sql, const Shape& shape) {
+  std::string select;
+  for (size_t i = 0; i < shape.types.size(); i++) {
+    const std::string column = "#" + std::to_string(i + 1);
+    select += (i == 0 ? "" : ", ") + (is_native(shape.types[i]) ? column : "CAST(" + column + " AS VARCHAR)");
+  }
+  return "SELECT " + select + " FROM (\n" + sql + "\n)";
+}
+
+Result<void> emit_chunk(duckdb_data_chunk chunk, const std::vector<duckdb_type>& types,
+                        const QuerySink& sink) {
+  const size_t columns = types.size();
+  std::vector<void*> data(columns);
+  std::vector<uint64_t*> valid(columns);
+  for (size_t c = 0; c < columns; c++) {
+    duckdb_vector vector = duckdb_data_chunk_get_vector(chunk, c);
+    data[c] = duckdb_vector_get_data(vector);
+    valid[c] = duckdb_vector_get_validity(vector);
+  }
+  std::vector<Cell> cells(columns);
+  std::vector<size_t> ends(columns);
+  std::string text;
+  for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
+    text.clear();
+    for (size_t c = 0; c < columns; c++) {
+      cells[c].is_null = valid[c] != nullptr && !duckdb_validity_row_is_valid(valid[c], row);
+      if (!cells[c].is_null) cells[c].is_null = !append_value(text, types[c], data[c], row);
+      ends[c] = text.size();
+    }
+    for (size_t c = 0; c < columns; c++) {
+      const size_t begin = c == 0 ? 0 : ends[c - 1];
+      cells[c].text = std::string_view(text).substr(begin, ends[c] - begin);
+    }
+    NL_CHECK(sink.row(cells));
+  }
+  return {};
+}
+
+Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& limits) {
+  if (watchdog.fired()) {
+    return Error{ErrorCode::kLimit, "the query took longer than " + std::to_string(limits.seconds) + " s",
+                 ""};
+  }
+  const std::string text = message == nullptr ? "the query failed" : message;
+  if (text.find("Out of Memory") != std::string::npos) {
+    return Error{ErrorCode::kLimit, text, "ask for fewer rows or columns"};
+  }
+  return user_error(text);
+}
+
+Result<void> stream_rows(Connection& connection, Statement& statement, const std::vector<duckdb_type>& types,
+                         const QueryLimits& limits, const QuerySink& sink) {
+  Watchdog watchdog(connection.raw(), limits.seconds);
+  duckdb_pending_result pending = nullptr;
+  duckdb_result result{};
+  Result<void> done;
+  if (duckdb_pending_prepared_streaming(statement.raw(), &pending) != DuckDBSuccess) {
+    done = query_failed(duckdb_pending_error(pending), watchdog, limits);
+  } else if (duckdb_execute_pending(pending, &result) != DuckDBSuccess) {
+    done = query_failed(duckdb_result_error(&result), watchdog, limits);
+  } else {
+    while (done) {
+      duckdb_data_chunk chunk = duckdb_fetch_chunk(result);
+      if (chunk == nullptr) break;
+      done = emit_chunk(chunk, types, sink);
+      duckdb_destroy_data_chunk(&chunk);
+    }
+    const char* failed = duckdb_result_error(&result);
+    if (done && failed != nullptr && *failed != '\0') done = query_failed(failed, watchdog, limits);
+  }
+  duckdb_destroy_result(&result);
+  duckdb_destroy_pending(&pending);
+  return done;
+}
+
+}  // namespace
+
+Result<void> run_user_query(const RunFiles& files, const std::string& sql, const QueryLimits& limits,
+                            const QuerySink& sink) {
+  NL_TRY(const auto confined, Confined::open(files, sql, limits, ""));
+  Connection& connection = confined->connection();
+  Statement statement;
+  NL_CHECK(statement.prepare(connection, sql));
+  Shape shape = shape_of(statement.raw());
+  NL_CHECK(sink.columns(shape.columns));
+  if (shape.native) return stream_rows(connection, statement, shape.types, limits, sink);
+  Statement cast;
+  NL_CHECK(cast.prepare(connection, with_casts(sql, shape)));
+  const std::vector<duckdb_type> types = shape_of(cast.raw()).types;
+  return stream_rows(connection, cast, types, limits, sink);
+}
+
+Result<void> run_user_query_to_parquet(const RunFiles& files, const std::string& sql,
+                                       const QueryLimits& limits, const std::string& path) {
+  NL_TRY(const auto confined, Confined::open(files, sql, limits, path));
+  Connection& connection = confined->connection();
+  {
+    Statement statement;  // the text alone must be one SELECT before it may stand in a COPY
+    NL_CHECK(statement.prepare(connection, sql));
+  }
+  Watchdog watchdog(connection.raw(), limits.seconds);
+  const auto copied = connection.run("COPY (\n" + sql + "\n) TO " + sql_quoted(path) +
+                                     " (FORMAT parquet, USE_TMP_FILE false)");
+  if (!copied) return query_failed(copied.error().message.c_str(), watchdog, limits);
+  return {};
+}
+
+}  // namespace nl::store

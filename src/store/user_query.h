@@ -1,0 +1,47 @@
+#pragma once
+// SQL given by a user over one run: exactly one SELECT, on the run's own files, without any other access to
+// the machine, under caps of memory and time. See docs/architecture.md, Security.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/run_views.h"
+
+namespace nl::store {
+
+struct QueryLimits {
+  int threads = 2;
+  int memory_mb = 4096;
+  int seconds = 600;
+};
+
+enum class CellKind { kNumber, kBoolean, kText };
+
+struct ResultColumn {
+  std::string name;
+  CellKind kind = CellKind::kText;
+};
+
+/// Text of a value, as SQL would cast it; no text for NULL.
+struct Cell {
+  bool is_null = false;
+  std::string_view text;
+};
+
+struct QuerySink {
+  std::function<Result<void>(const std::vector<ResultColumn>&)> columns;
+  std::function<Result<void>(std::span<const Cell>)> row;
+};
+
+/// Runs the query and hands its rows to the sink one by one.
+Result<void> run_user_query(const RunFiles& files, const std::string& sql, const QueryLimits& limits,
+                            const QuerySink& sink);
+/// Writes the result as a Parquet file.
+Result<void> run_user_query_to_parquet(const RunFiles& files, const std::string& sql,
+                                       const QueryLimits& limits, const std::string& path);
+
+}  // namespace nl::store

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Writes the reference pages from the binary's own answers. usage: write_reference.py NEUROLENS OUT_DIR"""
+import json
+import pathlib
+import subprocess
+import sys
+
+binary, out = sys.argv[1], pathlib.Path(sys.argv[2])
+
+
+def answer(*words):
+    return subprocess.run([binary, *words], check=True, capture_output=True, text=True).stdout
+
+
+def tables_page():
+    lines = ["# Tables", "", "Written by tools/generate-docs from src/model/tables.def.", ""]
+    for table in json.loads(answer("schema", "--json"))["data"]["tables"]:
+        lines += [f"## {table['name']} ({table['kind']})", "", table["doc"], "", "| column | type | unit | meaning |",
+                  "|---|---|---|---|"]
+        lines += [f"| {c['name']} | {c['type']} | {c['unit']} | {c['doc']} |" for c in table["columns"]]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def cli_page():
+    lines = ["# Command line", "", "Written by tools/generate-docs from the registry of operations.", ""]
+    lines += ["```", answer("--help").rstrip(), "```", ""]
+    verbs = ["import", "runs", "show", "query", "verify", "doctor", "gc", "schema"]
+    for verb in verbs:
+        lines += [f"## {verb}", "", "```", answer(verb, "--help").rstrip(), "```", ""]
+    lines += ["## Exit codes", "", "| code | meaning |", "|---|---|", "| 0 | fine |",
+              "| 1 | a gate failed (verification) |", "| 2 | bad usage or bad input |",
+              "| 3 | a needed device, permission, tool or service is missing |", "| 70 | a bug of ours |", ""]
+    return "\n".join(lines)
+
+
+(out / "tables.md").write_text(tables_page())
+(out / "cli.md").write_text(cli_page())
