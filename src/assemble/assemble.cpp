@@ -37,7 +37,7 @@ class RowWriter {
   /// To be called after each row.
   Result<void> flush_if_full() {
     if (batch_->rows(table_).size() < kBatchRows) return {};
-    return writer_.push(std::exchange(batch_, std::make_shared<model::Batch>()));
+    return writer_.push(std::exchange(batch_, new_batch()));
   }
   Result<void> finish() {
     if (batch_->rows(table_).size() > 0) NL_CHECK(writer_.push(std::move(batch_)));
@@ -47,53 +47,31 @@ class RowWriter {
 
  private:
   TableId table_;
+  std::shared_ptr<model::Batch> new_batch() {
+    auto batch = pool_.take();
+    batch->rows(table_).reserve(kBatchRows);
+    return batch;
+  }
+
+  model::BatchPool pool_;
   store::TableWriter writer_;
-  std::shared_ptr<model::Batch> batch_ = std::make_shared<model::Batch>();
+  std::shared_ptr<model::Batch> batch_ = new_batch();
 };
 
 // ---- In memory
 // ------------------------------------------------------------------------------------------------------
 
-struct Node {
-  int32_t parent = -1;
-  int32_t op = -1;
-  int32_t depth = 0;
-  bool crosses = false;
-};
-static_assert(Collector::kMaxRows < INT32_MAX / 2);
-
-int64_t or_null(int32_t id) {
-  return id < 0 ? kNull : id;
-}
-
-int32_t or_minus(int64_t id) {
-  return id == kNull ? -1 : static_cast<int32_t>(id);
-}
-
-/// Places in the order of span_id.
-std::vector<Node> nodes_of(std::vector<SpanRecord> spans) {
-  if (!std::is_sorted(spans.begin(), spans.end(), comes_before))
-    std::sort(spans.begin(), spans.end(), comes_before);
-  std::vector<Node> nodes(spans.size());
-  SpanStack stack;
-  for (const SpanRecord& span : spans) {
-    const SpanPlace place = stack.add(span);
-    nodes[static_cast<size_t>(span.span_id)] = {or_minus(place.parent_id), or_minus(place.op_id), place.depth,
-                                                place.crosses_parent};
-  }
-  return nodes;
-}
-
 Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string& folder,
-                        const std::vector<Node>& nodes) {
-  if (nodes.empty()) return {};
+                        const SpanForest& spans) {
+  if (spans.size() == 0) return {};
   RowWriter writer(engine, TableId::span_tree, folder);
-  for (const Node& node : nodes) {
+  for (size_t i = 0; i < spans.size(); i++) {
+    const SpanPlace place = spans.place(i);
     const size_t row = writer.add();
-    writer.set(row, tree::parent_id, or_null(node.parent));
-    writer.set(row, tree::depth, node.depth);
-    writer.set(row, tree::op_id, or_null(node.op));
-    writer.set(row, tree::crosses_parent, node.crosses ? 1 : 0);
+    writer.set(row, tree::parent_id, place.parent_id);
+    writer.set(row, tree::depth, place.depth);
+    writer.set(row, tree::op_id, place.op_id);
+    writer.set(row, tree::crosses_parent, place.crosses_parent ? 1 : 0);
     NL_CHECK(writer.flush_if_full());
   }
   return writer.finish();
@@ -101,7 +79,7 @@ Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string
 
 Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::string& folder, TableId table,
                          const std::vector<int64_t>& correlations, const std::vector<Launch>& launches,
-                         const std::vector<Node>& nodes) {
+                         const SpanForest& spans) {
   static_assert(int{model::kernel_links::launch_span_id} == int{model::copy_links::launch_span_id});
   static_assert(int{model::kernel_links::op_id} == int{model::copy_links::op_id});
   if (correlations.empty()) return {};
@@ -112,8 +90,8 @@ Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::strin
         std::lower_bound(launches.begin(), launches.end(), correlation,
                          [](const Launch& launch, int64_t id) { return launch.correlation_id < id; });
     if (it != launches.end() && it->correlation_id == correlation) {
-      writer.set(row, model::kernel_links::launch_span_id, it->span_id);
-      writer.set(row, model::kernel_links::op_id, or_null(nodes[static_cast<size_t>(it->span_id)].op));
+      writer.set(row, model::kernel_links::launch_span_id, int64_t{it->span_id});
+      writer.set(row, model::kernel_links::op_id, spans.place(it->span_id).op_id);
     }
     NL_CHECK(writer.flush_if_full());
   }
@@ -206,11 +184,15 @@ Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std:
                                Collector& collected) {
   const std::string folder = store::derived_folder(bundle);
   NL_CHECK(make_folders(folder));
-  const std::vector<Node> nodes = nodes_of(std::move(collected.spans));
-  NL_CHECK(write_tree(engine, folder, nodes));
-  sort_launches(collected.launches);
-  NL_CHECK(write_links(engine, folder, TableId::kernel_links, collected.kernels, collected.launches, nodes));
-  NL_CHECK(write_links(engine, folder, TableId::copy_links, collected.copies, collected.launches, nodes));
+  const SpanForest& spans = collected.spans;
+  NL_CHECK(collected.spans.build());
+  NL_CHECK(write_tree(engine, folder, spans));
+  NL_TRY(auto launches, collected.launches.take());
+  sort_launches(launches);
+  NL_TRY(auto kernels, collected.kernels.take());
+  NL_CHECK(write_links(engine, folder, TableId::kernel_links, kernels, launches, spans));
+  NL_TRY(auto copies, collected.copies.take());
+  NL_CHECK(write_links(engine, folder, TableId::copy_links, copies, launches, spans));
   return write_file_durably(folder + "/complete", "");
 }
 

@@ -12,29 +12,32 @@
 
 namespace nl::assemble {
 
-struct Launch {
+/// 12 bytes: there are millions.
+struct [[gnu::packed]] Launch {
   int64_t correlation_id;
-  int64_t span_id;
+  uint32_t span_id;
 };
 
 class Collector final : public model::RunSink {
  public:
-  static constexpr size_t kMaxRows = 4'000'000;  // of spans, and of device work
+  static constexpr size_t kMaxDeviceRows = 4'000'000;
 
-  explicit Collector(model::RunSink& next) : next_(next) {}
+  /// `temp_folder`: where much of it waits for the end of the import.
+  Collector(model::RunSink& next, const std::string& temp_folder)
+      : spans(temp_folder), launches(temp_folder), kernels(temp_folder), copies(temp_folder), next_(next) {}
   Result<void> push(std::shared_ptr<model::Batch> batch) override;
 
-  /// False if there were too many rows; the vectors are then empty.
+  /// False if there were too many rows; nothing is kept then.
   bool complete() const { return complete_; }
 
-  std::vector<SpanRecord> spans;  ///< in the order of span_id
-  std::vector<Launch> launches;   ///< runtime calls with a correlation id, in the order of span_id
-  std::vector<int64_t> kernels;   ///< correlation ids in the order of kernel_id; kNull where none
-  std::vector<int64_t> copies;    ///< likewise
+  SpanForest spans;
+  SpillVector<Launch> launches;  ///< runtime calls with a correlation id, in the order of span_id
+  SpillVector<int64_t> kernels;  ///< correlation ids in the order of kernel_id; kNull where none
+  SpillVector<int64_t> copies;   ///< likewise
 
  private:
-  void add_spans(const model::Batch& batch);
-  static void add_correlations(const model::Rows& rows, int column, std::vector<int64_t>& to);
+  Result<void> add_spans(const model::Batch& batch);
+  static Result<void> add_correlations(const model::Rows& rows, int column, SpillVector<int64_t>& to);
   void give_up();
 
   model::RunSink& next_;

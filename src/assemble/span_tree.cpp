@@ -1,25 +1,138 @@
 #include "assemble/span_tree.h"
 
-#include "model/batch.h"
+#include <algorithm>
 
 namespace nl::assemble {
 
 using model::kNull;
 
 SpanPlace SpanStack::add(const SpanRecord& span) {
-  if (span.track_id != track_id_) open_.clear();
+  if (span.track_id != track_id_) {
+    open_.clear();
+    crossed_ = false;
+  }
   track_id_ = span.track_id;
   while (!open_.empty() && open_.back().end_ns <= span.start_ns) open_.pop_back();
+  // Below a span that outlives its parent there may be ended ones.
+  if (crossed_) std::erase_if(open_, [&](const Open& o) { return o.end_ns <= span.start_ns; });
   const int64_t end_ns = span.start_ns + span.dur_ns;
   SpanPlace place{kNull, kNull, static_cast<int32_t>(open_.size()), false};
   if (!open_.empty()) {
     place.parent_id = open_.back().span_id;
     place.op_id = open_.back().op_id;
     place.crosses_parent = open_.back().end_ns < end_ns;
+    crossed_ = crossed_ || place.crosses_parent;
   }
   if (span.rank == SpanRank::kOp) place.op_id = span.span_id;
   open_.push_back({span.span_id, end_ns, place.op_id});
   return place;
+}
+
+Result<void> SpanForest::add(int64_t start_ns, int64_t dur_ns, int32_t track_id, SpanRank rank) {
+  if (dur_ns >= int64_t{kLong}) {
+    long_durations_[static_cast<uint32_t>(waiting_.size())] = dur_ns;
+    dur_ns = int64_t{kLong};
+  }
+  return waiting_.push({start_ns, static_cast<uint32_t>(dur_ns),
+                        static_cast<uint32_t>(track_id + 1) * 4 + static_cast<uint32_t>(rank)});
+}
+
+SpanRecord SpanForest::record(uint32_t span) const {
+  const Packed& p = spans_[span];
+  return {p.start_ns, p.dur_ns == kLong ? long_durations_.at(span) : int64_t{p.dur_ns}, int64_t{span},
+          static_cast<int32_t>(p.track / 4) - 1, static_cast<SpanRank>(p.track % 4)};
+}
+
+/// By track, then outer before inner.
+bool SpanForest::comes_before(uint32_t a, uint32_t b) const {
+  const Packed& x = spans_[a];
+  const Packed& y = spans_[b];
+  if (x.track / 4 != y.track / 4) return x.track / 4 < y.track / 4;
+  if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
+  const int64_t dur_x = x.dur_ns == kLong ? long_durations_.at(a) : int64_t{x.dur_ns};
+  const int64_t dur_y = y.dur_ns == kLong ? long_durations_.at(b) : int64_t{y.dur_ns};
+  if (dur_x != dur_y) return dur_x > dur_y;
+  if (x.track % 4 != y.track % 4) return x.track % 4 < y.track % 4;
+  return a < b;
+}
+
+/// All spans, track by track, each in the order of the stack. Profilers write a thread nearly in order, so
+/// that a few runs have to be merged.
+std::vector<uint32_t> SpanForest::ordered() const {
+  std::vector<uint32_t> ends;  // of each track in `order`
+  for (const Packed& span : spans_) {
+    if (span.track / 4 >= ends.size()) ends.resize(span.track / 4 + 1, 0);
+    ends[span.track / 4]++;
+  }
+  for (size_t t = 1; t < ends.size(); t++) ends[t] += ends[t - 1];
+  std::vector<uint32_t> order(spans_.size());
+  for (auto span = static_cast<uint32_t>(spans_.size()); span-- > 0;)
+    order[--ends[spans_[span].track / 4]] = span;
+  merge_runs(order);
+  return order;
+}
+
+void SpanForest::merge_runs(std::vector<uint32_t>& order) const {
+  const auto before = [this](uint32_t a, uint32_t b) { return comes_before(a, b); };
+  std::vector<size_t> ends;
+  for (size_t i = 1; i <= order.size(); i++) {
+    if (i == order.size() || before(order[i], order[i - 1])) ends.push_back(i);
+  }
+  std::vector<uint32_t> merged(ends.size() > 1 ? order.size() : 0);
+  while (ends.size() > 1) {
+    std::vector<size_t> next_ends;
+    size_t begin = 0;
+    for (size_t r = 0; r < ends.size(); r += 2) {
+      const size_t middle = ends[r];
+      const size_t end = r + 1 < ends.size() ? ends[r + 1] : middle;
+      const auto at = [&](std::vector<uint32_t>& v, size_t i) {
+        return v.begin() + static_cast<ptrdiff_t>(i);
+      };
+      std::merge(at(order, begin), at(order, middle), at(order, middle), at(order, end), at(merged, begin),
+                 before);
+      next_ends.push_back(end);
+      begin = end;
+    }
+    order.swap(merged);
+    ends.swap(next_ends);
+  }
+}
+
+namespace {
+
+uint64_t packed(int64_t id) {
+  return id == kNull ? UINT32_MAX : static_cast<uint64_t>(id);
+}
+
+int64_t unpacked(uint32_t id) {
+  return id == UINT32_MAX ? kNull : int64_t{id};
+}
+
+}  // namespace
+
+Result<void> SpanForest::build() {
+  NL_TRY(spans_, waiting_.take());
+  SpanStack stack;
+  for (const uint32_t span : ordered()) {
+    const SpanPlace place = stack.add(record(span));
+    // The stack has taken what it needs of this span: its place goes where its times were.
+    spans_[span].start_ns = static_cast<int64_t>(packed(place.parent_id) << 32 | packed(place.op_id));
+    spans_[span].dur_ns = static_cast<uint32_t>(place.depth) * 2 + (place.crosses_parent ? 1 : 0);
+  }
+  return {};
+}
+
+SpanPlace SpanForest::place(size_t span_id) const {
+  const Packed& p = spans_[span_id];
+  const auto ids = static_cast<uint64_t>(p.start_ns);
+  return {unpacked(static_cast<uint32_t>(ids >> 32)), unpacked(static_cast<uint32_t>(ids)),
+          static_cast<int32_t>(p.dur_ns / 2), p.dur_ns % 2 != 0};
+}
+
+void SpanForest::clear() {
+  waiting_.clear();
+  std::vector<Packed>().swap(spans_);
+  long_durations_.clear();
 }
 
 }  // namespace nl::assemble

@@ -3,12 +3,17 @@
 // time.
 
 #include <cstdint>
+#include <string>
+#include <unordered_map>
 #include <vector>
+
+#include "base/spill_vector.h"
+#include "model/batch.h"
 
 namespace nl::assemble {
 
 /// Who encloses whom when two spans have the same start and duration.
-enum class SpanRank : int32_t { kOuter = 0, kOp = 1, kRuntime = 2 };
+enum class SpanRank : uint8_t { kOuter = 0, kOp = 1, kRuntime = 2 };
 
 struct SpanRecord {
   int64_t start_ns;
@@ -17,15 +22,6 @@ struct SpanRecord {
   int32_t track_id;
   SpanRank rank;
 };
-
-/// Order in which the stack wants them: by track, outer before inner.
-inline bool comes_before(const SpanRecord& a, const SpanRecord& b) {
-  if (a.track_id != b.track_id) return a.track_id < b.track_id;
-  if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
-  if (a.dur_ns != b.dur_ns) return a.dur_ns > b.dur_ns;
-  if (a.rank != b.rank) return a.rank < b.rank;
-  return a.span_id < b.span_id;
-}
 
 struct SpanPlace {
   int64_t parent_id;  ///< kNull at the top
@@ -36,7 +32,7 @@ struct SpanPlace {
 
 class SpanStack {
  public:
-  /// Spans must come in the order of comes_before.
+  /// Spans must come by (track, start, longest first, rank, id).
   SpanPlace add(const SpanRecord& span);
 
  private:
@@ -47,6 +43,41 @@ class SpanStack {
   };
   std::vector<Open> open_;
   int32_t track_id_ = -1;
+  bool crossed_ = false;
+};
+
+/// Many spans in little memory: 16 bytes each on disk or in memory until build(), 24 bytes during it. Spans
+/// are numbered as they are added.
+class SpanForest {
+ public:
+  static constexpr size_t kMaxSpans = 8'000'000;
+
+  explicit SpanForest(const std::string& temp_folder) : waiting_(temp_folder) {}
+  Result<void> add(int64_t start_ns, int64_t dur_ns, int32_t track_id, SpanRank rank);
+  size_t size() const { return waiting_.size() + spans_.size(); }
+  /// Finds the place of every span. Afterwards only place() may be called.
+  Result<void> build();
+  SpanPlace place(size_t span_id) const;
+  void clear();
+
+ private:
+  static constexpr uint32_t kLong = UINT32_MAX;  // durations from here on are in long_durations_
+
+  /// Once built, start_ns holds parent and op, and dur_ns depth and flag.
+  struct Packed {
+    int64_t start_ns;
+    uint32_t dur_ns;
+    uint32_t track;  // (track_id + 1) * 4 + rank
+  };
+
+  SpanRecord record(uint32_t span) const;
+  bool comes_before(uint32_t a, uint32_t b) const;
+  std::vector<uint32_t> ordered() const;
+  void merge_runs(std::vector<uint32_t>& order) const;
+
+  SpillVector<Packed> waiting_;
+  std::vector<Packed> spans_;
+  std::unordered_map<uint32_t, int64_t> long_durations_;
 };
 
 }  // namespace nl::assemble

@@ -1,6 +1,7 @@
 #include "base/decimal.h"
 
 #include <charconv>
+#include <cstring>
 #include <limits>
 
 namespace nl {
@@ -18,16 +19,46 @@ bool append_digit(uint64_t& value, char digit) {
          value <= static_cast<uint64_t>(kMax);
 }
 
-/// Up to 15 whole digits and exactly three decimals: what nearly every trace holds.
-bool parse_short_thousandths(std::string_view text, int64_t& out) {
-  if (text.size() < 5 || text.size() > 19 || text[text.size() - 4] != '.') return false;
+/// Eight ASCII digits as a number; false if one is something else.
+bool parse_eight(const char* p, uint64_t& out) {
+  uint64_t word = 0;
+  std::memcpy(&word, p, 8);
+  const uint64_t digits = word - 0x3030303030303030u;
+  if (((digits | (digits + 0x7676767676767676u)) & 0x8080808080808080u) != 0) return false;
+  const uint64_t pairs = digits * 10 + (digits >> 8);
+  out = (((pairs & 0x000000FF000000FFu) * 0x000F424000000064u) +
+         ((pairs >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
+        32;
+  return true;
+}
+
+/// Whole digits of at most 16 characters.
+bool parse_whole(std::string_view text, uint64_t& out) {
   uint64_t value = 0;
-  for (size_t i = 0; i < text.size(); i++) {
-    if (i == text.size() - 4) continue;
-    if (!is_digit(text[i])) return false;
-    value = value * 10 + static_cast<uint64_t>(text[i] - '0');
+  const char* p = text.data();
+  size_t n = text.size();
+  for (; n >= 8; p += 8, n -= 8) {
+    uint64_t eight = 0;
+    if (!parse_eight(p, eight)) return false;
+    value = value * 100'000'000 + eight;
   }
-  out = static_cast<int64_t>(value);
+  for (; n > 0; p++, n--) {
+    if (!is_digit(*p)) return false;
+    value = value * 10 + static_cast<uint64_t>(*p - '0');
+  }
+  out = value;
+  return true;
+}
+
+/// At most 15 whole digits and exactly three decimals: what nearly every trace holds.
+bool parse_short_thousandths(std::string_view text, int64_t& out) {
+  if (text.size() < 5 || text.size() > 19) return false;
+  const char* const point = text.data() + text.size() - 4;
+  uint64_t whole = 0;
+  if (*point != '.' || !is_digit(point[1]) || !is_digit(point[2]) || !is_digit(point[3])) return false;
+  if (!parse_whole(text.substr(0, text.size() - 4), whole)) return false;
+  out = static_cast<int64_t>(whole * 1000 + static_cast<uint64_t>((point[1] - '0') * 100 +
+                                                                  (point[2] - '0') * 10 + (point[3] - '0')));
   return true;
 }
 

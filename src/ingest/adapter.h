@@ -16,7 +16,7 @@ namespace nl::ingest {
 
 struct ReadOptions {
   int threads = 1;                ///< parser threads; never changes the rows
-  size_t window_bytes = 4 << 20;  ///< text parsed at once; never changes the rows
+  size_t window_bytes = 1 << 20;  ///< text parsed at once; never changes the rows
   std::function<void(const ByteSource&)> progress = [](const ByteSource&) {};
   std::function<bool()> cancelled = [] { return false; };
 };

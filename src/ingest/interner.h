@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
+
 namespace nl::ingest {
 
 class Interner {
@@ -26,7 +28,7 @@ class Interner {
     const uint64_t hash = hash_of(key);
     size_t i = hash & (slots_.size() - 1);
     for (; slots_[i].key.data() != nullptr; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].hash == hash && slots_[i].key == key) return slots_[i].value;
+      if (slots_[i].hash == hash && same_text(slots_[i].key, key)) return slots_[i].value;
     }
     const int64_t value = make();
     slots_[i] = {hash, key, value};

@@ -42,6 +42,7 @@ std::string_view sql_type(Type type) {
     case Type::f64:
       return "DOUBLE";
     case Type::dict:
+    case Type::span_kind:
     case Type::json:
       return "VARCHAR";
   }

@@ -4,13 +4,29 @@
 // from any thread.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace nl::model {
 
-enum class Type { row_id, track, i32, i64, f64, dict, json };
+enum class Type { row_id, track, i32, i64, f64, dict, json, span_kind };
 enum class TableKind { fact, derived, view };
+
+/// What a span is, whatever the source calls it. A cell of type span_kind holds the number.
+enum class SpanKind : uint8_t {
+  op,
+  runtime,
+  annotation,
+  device_annotation,
+  python,
+  device,
+  overhead,
+  instant,
+  other
+};
+inline constexpr std::string_view kSpanKinds[] = {
+    "op", "runtime", "annotation", "device_annotation", "python", "device", "overhead", "instant", "other"};
 
 struct Column {
   std::string_view name;

@@ -1,5 +1,6 @@
 #include "ops/import_file.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -17,6 +18,7 @@ namespace nl::ops {
 namespace {
 
 constexpr int kWriterMemoryMb = 200;
+constexpr size_t kSpansDerivedAtOnce = 1'000'000;
 
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -66,7 +68,7 @@ class Importer {
     NL_TRY(const store::Staging staging, ledger_.new_staging());
     NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, staging.temp()}));
     model::RunInfo info;
-    NL_TRY(const auto tables, write_tables(*source, *adapter, engine, staging.bundle(), info));
+    NL_TRY(const auto tables, write_tables(*source, *adapter, engine, staging, info));
     NL_TRY(const auto document, write_document(*source, *adapter, info, tables, staging.bundle()));
     if (!derived_) NL_CHECK(assemble::build_from_facts(engine, staging.bundle()));
     return publish(staging, document);
@@ -78,22 +80,25 @@ class Importer {
   Result<std::vector<store::TableFile>> write_tables(ingest::ByteSource& source,
                                                      const ingest::Adapter& adapter,
                                                      const std::shared_ptr<store::Engine>& engine,
-                                                     const std::string& bundle, model::RunInfo& info) {
+                                                     const store::Staging& staging, model::RunInfo& info) {
+    const std::string bundle = staging.bundle();
     store::BundleWriter writer(engine, bundle);
-    assemble::Collector collector(writer);
+    assemble::Collector collector(writer, staging.temp());
     NL_CHECK(adapter.read(source, read_options(), collector, info));
     NL_CHECK(source.drain());
     if (!info.counts.closes()) {
       return Error{ErrorCode::kInternal, "the records do not add up: seen is not stored + folded + dropped"};
     }
+    // Small runs: while the last facts are written. Large ones: when the writers have given their memory
+    // back.
+    const auto derive = [&] { return assemble::build_from_memory(engine, bundle, collector); };
+    const bool at_once = collector.complete() && collector.spans.size() < kSpansDerivedAtOnce;
     std::future<Result<void>> derived;
-    if (collector.complete()) {
-      derived = std::async(std::launch::async,
-                           [&] { return assemble::build_from_memory(engine, bundle, collector); });
-    }
+    if (at_once) derived = std::async(std::launch::async, derive);
     auto tables = writer.finish();
-    if (derived.valid()) {
-      NL_CHECK(derived.get());
+    if (!at_once) ::malloc_trim(0);
+    if (collector.complete()) {
+      NL_CHECK(at_once ? derived.get() : derive());
       derived_ = true;
     }
     return tables;

@@ -55,14 +55,17 @@ Result<std::string> stored(Connection& connection, const RunFiles& files, const 
   return "SELECT " + select + " FROM read_parquet(" + sql_quoted(path) + ", file_row_number = true)";
 }
 
-/// An op is a span; its columns have the same names there.
+/// An op is a span; its columns have the same names there. What no source fills yet is NULL.
 std::string ops_view(const model::Table& table, const std::string& spans) {
+  std::set<std::string_view> in_spans;
+  for (const auto& column : model::table(model::TableId::spans).columns) in_spans.insert(column.name);
   std::string select;
   for (const auto& column : table.columns) {
     const std::string name(column.name);
-    const std::string value = name == "op_id"     ? "span_id AS op_id"
-                              : name == "op_type" ? "coalesce(op_type, name) AS op_type"
-                                                  : name;
+    const std::string value = name == "op_id"           ? "span_id AS op_id"
+                              : name == "op_type"       ? "name AS op_type"
+                              : in_spans.contains(name) ? name
+                                                        : null_column(column);
     select += (select.empty() ? "" : ", ") + value;
   }
   return "SELECT " + select + " FROM (" + spans + ") WHERE kind = 'op'";

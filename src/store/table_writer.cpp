@@ -21,7 +21,8 @@ using model::Rows;
 using model::Type;
 
 constexpr size_t kQueuedBatches = 2;
-constexpr size_t kRowGroupRows = 122'880;  // DuckDB's default
+constexpr size_t kRowGroupRows = 61'440;
+constexpr size_t kBufferedText = 32 << 20;
 
 /// A string cell that points at the batch's bytes; unused bytes of short ones must be zero.
 duckdb_string_t string_cell(std::string_view text) {
@@ -37,12 +38,19 @@ duckdb_string_t string_cell(std::string_view text) {
   return cell;
 }
 
-duckdb_type engine_type(Type type) {
+/// Kinds are an enumeration on the way: the writer then makes its dictionary without hashing. Readers see
+/// text.
+duckdb_logical_type engine_type(Type type) {
+  if (type == Type::span_kind) {
+    std::vector<const char*> names;
+    for (const std::string_view name : model::kSpanKinds) names.push_back(name.data());
+    return duckdb_create_enum_type(names.data(), names.size());
+  }
   const std::string_view sql = model::sql_type(type);
-  return sql == "INTEGER"  ? DUCKDB_TYPE_INTEGER
-         : sql == "BIGINT" ? DUCKDB_TYPE_BIGINT
-         : sql == "DOUBLE" ? DUCKDB_TYPE_DOUBLE
-                           : DUCKDB_TYPE_VARCHAR;
+  return duckdb_create_logical_type(sql == "INTEGER"  ? DUCKDB_TYPE_INTEGER
+                                    : sql == "BIGINT" ? DUCKDB_TYPE_BIGINT
+                                    : sql == "DOUBLE" ? DUCKDB_TYPE_DOUBLE
+                                                      : DUCKDB_TYPE_VARCHAR);
 }
 
 /// Rows [from, from + count) of one column of a batch into rows [at, at + count) of a vector.
@@ -61,6 +69,8 @@ class ColumnFill {
         return copy_words(in, count);
       case Type::i32:
         return each<int32_t>(in, count, [](int64_t v) { return static_cast<int32_t>(v); });
+      case Type::span_kind:
+        return each<uint8_t>(in, count, [](int64_t v) { return static_cast<uint8_t>(v); });
       case Type::track:
         return each<int32_t>(in, count, [&](int64_t v) { return batch.track_ids[static_cast<size_t>(v)]; });
       default:
@@ -119,6 +129,59 @@ class ColumnFill {
   uint64_t* valid_ = nullptr;
 };
 
+/// The rows of one table out of many batches, copied, so that the batches with the rows of all other tables
+/// can go.
+class TableBuffer {
+ public:
+  explicit TableBuffer(model::TableId table) : table_(table) {}
+
+  void add(const Batch& from) {
+    const Rows& rows = from.rows(table_);
+    const size_t first = to_->rows(table_).size();
+    for (size_t row = 0; row < rows.size(); row++) to_->add_row(table_);
+    for (size_t c = 0; c < model::table(table_).columns.size(); c++) {
+      if (rows.has_values(static_cast<int>(c))) add_column(from, static_cast<int>(c), first);
+    }
+  }
+  bool is_full() const { return to_->rows(table_).size() > kRowGroupRows || text_bytes_ > kBufferedText; }
+  size_t rows() const { return to_->rows(table_).size(); }
+  bool has_values(int c) const { return to_->rows(table_).has_values(c); }
+  std::shared_ptr<const Batch> take() { return std::move(to_); }
+
+ private:
+  void add_column(const Batch& from, int c, size_t first) {
+    const Type type = model::table(table_).columns[static_cast<size_t>(c)].type;
+    const int64_t* const cells = from.rows(table_).column(c);
+    std::vector<int64_t> copied;  // string of the batch -> string of ours
+    for (size_t row = 0; row < from.rows(table_).size(); row++) {
+      if (cells[row] == kNull) continue;
+      int64_t value = cells[row];
+      if (type == Type::track) value = track(from.track_ids[static_cast<size_t>(value)]);
+      if (type == Type::dict || type == Type::json) {
+        if (copied.empty()) copied.resize(from.strings.size(), kNull);
+        int64_t& ours = copied[static_cast<size_t>(value)];
+        if (ours == kNull) ours = text(from.strings[static_cast<size_t>(value)]);
+        value = ours;
+      }
+      to_->set(table_, first + row, c, value);
+    }
+  }
+  int64_t text(std::string_view given) {
+    text_bytes_ += given.size();
+    return to_->add_string(to_->arena.keep(given));
+  }
+  int64_t track(int32_t id) {
+    while (to_->track_ids.size() <= static_cast<size_t>(id)) {
+      to_->track_ids.push_back(static_cast<int32_t>(to_->track_ids.size()));
+    }
+    return id;
+  }
+
+  model::TableId table_;
+  std::shared_ptr<Batch> to_ = std::make_shared<Batch>();
+  size_t text_bytes_ = 0;
+};
+
 std::atomic<uint64_t> next_function{0};
 
 }  // namespace
@@ -140,9 +203,8 @@ class TableWriter::Feed {
 
   Result<void> push(std::shared_ptr<const Batch> batch) {
     if (!thread_.joinable()) {
-      buffered_rows_ += batch->rows(table_).size();
-      queue_.push_back(std::move(batch));
-      if (buffered_rows_ > kRowGroupRows) start(all_columns(), static_cast<int64_t>(buffered_rows_));
+      buffer_.add(*batch);
+      if (buffer_.is_full()) start(all_columns(), large_parquet_options());
       return {};
     }
     std::unique_lock lock(mutex_);
@@ -156,7 +218,8 @@ class TableWriter::Feed {
   void close() {
     if (!thread_.joinable()) {
       closed_ = true;
-      start(wanted_ == Columns::kAll ? all_columns() : used_columns(), static_cast<int64_t>(buffered_rows_));
+      const auto rows = static_cast<int64_t>(buffer_.rows());
+      start(wanted_ == Columns::kAll ? all_columns() : used_columns(), parquet_options(rows));
       return;
     }
     const std::lock_guard lock(mutex_);
@@ -185,17 +248,15 @@ class TableWriter::Feed {
 
   std::vector<int> used_columns() const {
     std::vector<int> columns = all_columns();
-    std::erase_if(columns, [&](int c) {
-      return std::none_of(queue_.begin(), queue_.end(),
-                          [&](const auto& batch) { return batch->rows(table_).has_values(c); });
-    });
+    std::erase_if(columns, [&](int c) { return !buffer_.has_values(c); });
     // A file needs a column to have rows.
     return columns.empty() ? all_columns() : columns;
   }
 
-  void start(std::vector<int> columns, int64_t rows) {
+  void start(std::vector<int> columns, std::string options) {
     columns_ = std::move(columns);
-    options_ = parquet_options(rows);
+    options_ = std::move(options);
+    queue_.push_back(buffer_.take());
     thread_ = std::thread([this] { copy(); });
   }
 
@@ -221,7 +282,7 @@ class TableWriter::Feed {
       auto* self = static_cast<Feed*>(duckdb_bind_get_extra_info(info));
       for (const int c : self->columns_) {
         const model::Column& column = model::table(self->table_).columns[static_cast<size_t>(c)];
-        duckdb_logical_type type = duckdb_create_logical_type(engine_type(column.type));
+        duckdb_logical_type type = engine_type(column.type);
         duckdb_bind_add_result_column(info, std::string(column.name).c_str(), type);
         duckdb_destroy_logical_type(&type);
       }
@@ -277,7 +338,7 @@ class TableWriter::Feed {
   const std::string path_;
   const Columns wanted_;
   // Until the thread starts these belong to the caller, then they are only read.
-  size_t buffered_rows_ = 0;
+  TableBuffer buffer_{table_};
   std::vector<int> columns_;
   std::string options_;
   std::mutex mutex_;
@@ -313,11 +374,16 @@ Result<TableFile> TableWriter::finish() {
   return feed_->finish();
 }
 
+std::string large_parquet_options() {
+  return parquet_options(int64_t{1} << 40);
+}
+
 std::string parquet_options(int64_t rows) {
   // A dictionary pays when values repeat; in small tables times and ids would fit one and grow by it.
   const int64_t dictionary = std::clamp<int64_t>(rows / 10, 20, 2000);
   const int level = rows <= 20'000 ? 19 : 3;
   return "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL " + std::to_string(level) +
+         ", ROW_GROUP_SIZE " + std::to_string(kRowGroupRows) +
          ", PARQUET_VERSION V2, DICTIONARY_SIZE_LIMIT " + std::to_string(dictionary) +
          ", WRITE_BLOOM_FILTER false)";
 }

@@ -45,5 +45,6 @@ class TableWriter {
 
 /// COPY options of a Parquet file of a bundle; docs/adr has the measurements behind them.
 std::string parquet_options(int64_t rows);
+std::string large_parquet_options();
 
 }  // namespace nl::store

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/decimal.h"
+#include "base/text.h"
 #include "ingest/adapter.h"
 #include "ingest/interner.h"
 #include "ingest/json_cursor.h"
@@ -25,6 +26,7 @@ namespace {
 
 using model::Batch;
 using model::kNull;
+using model::SpanKind;
 using model::TableId;
 namespace spans = model::spans;
 namespace kernels = model::kernels;
@@ -36,16 +38,17 @@ namespace flows = model::flows;
 // ---- What a category means
 // ------------------------------------------------------------------------------------------
 
+/// The kinds of spans, and what goes to tables of its own.
 enum class Class : uint8_t {
-  kOp,
-  kRuntime,
-  kAnnotation,
-  kDeviceAnnotation,
-  kPython,
-  kDevice,
-  kOverhead,
-  kInstant,
-  kOther,  // up to here: table spans
+  kOp = static_cast<int>(SpanKind::op),
+  kRuntime = static_cast<int>(SpanKind::runtime),
+  kAnnotation = static_cast<int>(SpanKind::annotation),
+  kDeviceAnnotation = static_cast<int>(SpanKind::device_annotation),
+  kPython = static_cast<int>(SpanKind::python),
+  kDevice = static_cast<int>(SpanKind::device),
+  kOverhead = static_cast<int>(SpanKind::overhead),
+  kInstant = static_cast<int>(SpanKind::instant),
+  kOther = static_cast<int>(SpanKind::other),
   kKernel,
   kMemcpy,
   kMemset,
@@ -53,9 +56,6 @@ enum class Class : uint8_t {
   kAllocation,
   kCount
 };
-
-constexpr std::string_view kSpanKinds[] = {
-    "op", "runtime", "annotation", "device_annotation", "python", "device", "overhead", "instant", "other"};
 
 constexpr TableId table_of(Class c) {
   switch (c) {
@@ -203,7 +203,7 @@ class ArgTargets {
   const Target& find(std::string_view key, Class c) const {
     static constexpr Target kNone;
     const Slot& slot = slots_[slot_of(key)];
-    return slot.key == key ? slot.targets[static_cast<size_t>(c)] : kNone;
+    return same_text(slot.key, key) ? slot.targets[static_cast<size_t>(c)] : kNone;
   }
   bool collides() const { return collides_; }
 
@@ -249,7 +249,7 @@ struct OpenFlow {
 };
 
 struct ParsedWindow {
-  std::shared_ptr<Batch> batch = std::make_shared<Batch>();
+  std::shared_ptr<Batch> batch;
   std::vector<TrackKey> tracks;
   std::vector<TrackMetadata> metadata;
   std::vector<OpenFlow> open_flows;
@@ -266,16 +266,16 @@ struct ParsedWindow {
 
 class WindowParser {
  public:
-  explicit WindowParser(const ArgTargets& targets) : targets_(targets) {}
+  WindowParser(const ArgTargets& targets, model::BatchPool& pool) : targets_(targets), pool_(pool) {}
 
   Result<ParsedWindow> parse(JsonWindow& window) {
     ParsedWindow out;
+    out.batch = pool_.take();
     out_ = &out;
     batch_ = out.batch.get();
     strings_.clear();
     tracks_.clear();
     categories_.clear();
-    span_kinds_.fill(kNull);
     last_ = {};
     NL_TRY(JsonCursor cursor, index_.index(window));
     if (!read_events(cursor)) {
@@ -283,6 +283,7 @@ class WindowParser {
       return Error{ErrorCode::kBadInput, "the JSON is not valid near byte " + std::to_string(at)};
     }
     finish();
+    pool_.expect_like(*batch_);
     return out;
   }
 
@@ -491,9 +492,7 @@ class WindowParser {
     set(kTable, row, spans::track_id, track);
     set(kTable, row, spans::name, name);
     set(kTable, row, spans::category, category);
-    int64_t& kind = span_kinds_[static_cast<size_t>(c)];
-    if (kind == kNull) kind = batch_->add_string(kSpanKinds[static_cast<size_t>(c)]);
-    set(kTable, row, spans::kind, kind);
+    set(kTable, row, spans::kind, static_cast<int64_t>(c));
     set(kTable, row, spans::start_ns, start);
     set(kTable, row, spans::dur_ns, duration);
     if (c == Class::kAnnotation && event_.name.starts_with("\"ProfilerStep#") && duration != kNull) {
@@ -508,13 +507,14 @@ class WindowParser {
     const int device_column = table == TableId::kernels ? int{kernels::device} : int{copies::device};
     const int stream_column = device_column + 1;
     auto& rows = batch_->rows(table);
-    int64_t& device = rows.column(device_column)[row];
+    int64_t device = rows.cell(row, device_column);
     int64_t number = 0;
     if (device == kNull && parse_int64(unquoted(event_.process), number) &&
         number == static_cast<int32_t>(number)) {
+      device = number;
       rows.set(row, device_column, number);
     }
-    if (rows.column(stream_column)[row] == kNull) {
+    if (rows.cell(row, stream_column) == kNull) {
       const SourceId thread = SourceId::of_token(event_.thread);
       if (thread.number) rows.set(row, stream_column, *thread.number);
     }
@@ -540,7 +540,7 @@ class WindowParser {
   /// False if the value is not what the column holds; it then goes to the rest.
   bool set_value(const Target& target, size_t row, std::string_view raw) {
     auto& rows = batch_->rows(target.table);
-    if (rows.column(target.column)[row] != kNull) return false;
+    if (rows.cell(row, target.column) != kNull) return false;
     switch (target.value) {
       case Value::kInt: {
         int64_t number = 0;
@@ -691,7 +691,7 @@ class WindowParser {
   int64_t constant(std::string_view quoted) { return text_of(quoted); }
 
   Category* category_of(std::string_view token) {
-    if (!categories_.empty() && token == last_category_token_) return &categories_[last_category_];
+    if (!categories_.empty() && same_text(token, last_category_token_)) return &categories_[last_category_];
     const int64_t text = token.empty() ? kNull : text_of(token);
     if (!token.empty() && text == kNull) return nullptr;
     last_category_token_ = token;
@@ -706,8 +706,8 @@ class WindowParser {
   int64_t track_of(Class c) {
     const TrackDomain domain = domain_of(c);
     LastTrack& last = last_tracks_[static_cast<size_t>(domain)];
-    if (!tracks_.empty() && last.number < tracks_.size() && event_.process == last.process &&
-        event_.thread == last.thread) {
+    if (!tracks_.empty() && last.number < tracks_.size() && same_text(event_.thread, last.thread) &&
+        same_text(event_.process, last.process)) {
       return static_cast<int64_t>(last.number);
     }
     last = {event_.process, event_.thread, tracks_.size()};
@@ -733,8 +733,8 @@ class WindowParser {
     const bool plain = parse_int64(unquoted(event_.id), id) &&
                        parse_decimal(unquoted(event_.time), 3, start) == DecimalParse::kExact;
     const bool comparable = launch_arrow && plain && id != kNull;
-    if (comparable && last_.time_ns == start && last_.correlation == id && last_.process == event_.process &&
-        last_.thread == event_.thread) {
+    if (comparable && last_.time_ns == start && last_.correlation == id &&
+        same_text(last_.process, event_.process) && same_text(last_.thread, event_.thread)) {
       out_->folded["flow_repeats_its_event"]++;
       return true;
     }
@@ -825,6 +825,7 @@ class WindowParser {
   };
 
   const ArgTargets& targets_;
+  model::BatchPool& pool_;
   JsonIndex index_;
   Interner strings_;
   TraceEvent event_;
@@ -832,7 +833,6 @@ class WindowParser {
   std::vector<Category> categories_;
   std::vector<LocalTrack> tracks_;
   std::array<LastTrack, 2> last_tracks_;
-  std::array<int64_t, std::size(kSpanKinds)> span_kinds_{};
   std::array<int64_t, 256> phases_{};
   std::string_view last_category_token_;
   size_t last_category_ = 0;
@@ -910,20 +910,14 @@ class Settler {
   void settle_flows(ParsedWindow& window) {
     if (window.open_flows.empty() || !last_event_) return;
     auto& rows = window.batch->rows(TableId::flows);
-    std::vector<bool> repeats(rows.size(), false);
+    std::vector<bool> keep(rows.size(), true);
     int64_t folded = 0;
     for (const OpenFlow& flow : window.open_flows) {
-      repeats[flow.row] = flow.key == *last_event_;
-      folded += repeats[flow.row] ? 1 : 0;
+      keep[flow.row] = flow.key != *last_event_;
+      folded += keep[flow.row] ? 0 : 1;
     }
     if (folded == 0) return;
-    size_t kept = 0;
-    for (size_t row = 0; row < rows.size(); row++) {
-      if (repeats[row]) continue;
-      for (int c = 0; c < flows::kColumns; c++) rows.column(c)[kept] = rows.column(c)[row];
-      kept++;
-    }
-    rows.truncate(kept);
+    rows.filter(keep);
     window.stored -= folded;
     window.folded["flow_repeats_its_event"] += folded;
   }
@@ -1101,8 +1095,9 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
   JsonArraySplitter splitter(source, "traceEvents", limits);
   Settler settler(sink, info);
   WindowStages<ParsedWindow> stages;
-  stages.make_parser = [&targets] {
-    auto parser = std::make_shared<WindowParser>(targets);
+  model::BatchPool pool;
+  stages.make_parser = [&targets, &pool] {
+    auto parser = std::make_shared<WindowParser>(targets, pool);
     return [parser](JsonWindow& window) { return parser->parse(window); };
   };
   stages.settle = [&](ParsedWindow window) { return settler.settle(std::move(window)); };
