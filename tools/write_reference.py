@@ -25,8 +25,7 @@ def tables_page():
 def cli_page():
     lines = ["# Command line", "", "Written by tools/generate-docs from the registry of operations.", ""]
     lines += ["```", answer("--help").rstrip(), "```", ""]
-    verbs = ["import", "runs", "show", "query", "verify", "doctor", "gc", "schema"]
-    for verb in verbs:
+    for verb in json.loads(answer("schema", "operations", "--json"))["data"]["operations"] + ["completion"]:
         lines += [f"## {verb}", "", "```", answer(verb, "--help").rstrip(), "```", ""]
     lines += ["## Exit codes", "", "| code | meaning |", "|---|---|", "| 0 | fine |",
               "| 1 | a gate failed (verification) |", "| 2 | bad usage or bad input |",

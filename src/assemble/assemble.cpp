@@ -1,8 +1,10 @@
 #include "assemble/assemble.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "base/files.h"
@@ -22,6 +24,18 @@ constexpr size_t kBatchRows = 32 * 1024;
 
 std::string table_path(const std::string& folder, TableId table) {
   return folder + "/" + store::table_file_name(model::table(table).name);
+}
+
+/// The tables first, so that the mark never outlives them.
+Result<void> mark_complete(const std::string& folder) {
+  std::string names;
+  for (const auto& name : list_folder(folder)) {
+    if (!name.ends_with(".parquet")) continue;
+    NL_CHECK(sync_path(folder + "/" + name));
+    NL_TRY(const int64_t bytes, file_size(folder + "/" + name));
+    names += name + " " + std::to_string(bytes) + "\n";
+  }
+  return write_file_durably(folder + "/complete", names);
 }
 
 /// Rows of one derived table, in batches to a writer.
@@ -175,7 +189,7 @@ Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string
   NL_CHECK(write_tree_by_sorting(connection, folder));
   NL_CHECK(write_links_by_joining(connection, folder, "kernels", "kernel_id", TableId::kernel_links));
   NL_CHECK(write_links_by_joining(connection, folder, "copies", "copy_id", TableId::copy_links));
-  return write_file_durably(folder + "/complete", "");
+  return mark_complete(folder);
 }
 
 }  // namespace
@@ -193,25 +207,50 @@ Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std:
   NL_CHECK(write_links(engine, folder, TableId::kernel_links, kernels, launches, spans));
   NL_TRY(auto copies, collected.copies.take());
   NL_CHECK(write_links(engine, folder, TableId::copy_links, copies, launches, spans));
-  return write_file_durably(folder + "/complete", "");
+  return mark_complete(folder);
 }
 
 Result<void> build_from_facts(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
   return build_into(engine, bundle, store::derived_folder(bundle));
 }
 
+namespace {
+
+constexpr char kAside[] = ".new-";
+
+/// The mark is there, and every file that it lists.
+bool is_complete(const std::string& folder) {
+  if (!path_exists(folder + "/complete")) return false;
+  for (const auto& [name, bytes] : store::derived_files(folder)) {
+    const auto found = file_size(folder + "/" + name);
+    if (!found || *found != bytes) return false;
+  }
+  return true;
+}
+
+/// Of processes that died while they built.
+void remove_left_overs(const std::string& derived) {
+  for (const auto& name : list_folder(derived)) {
+    if (!name.starts_with(kAside)) continue;
+    const int pid = std::atoi(name.c_str() + std::string_view(kAside).size());
+    if (pid == ::getpid() || ::kill(pid, 0) != 0) remove_tree(derived + "/" + name);
+  }
+}
+
+}  // namespace
+
 Result<void> ensure_derived(const std::string& bundle) {
   const std::string folder = store::derived_folder(bundle);
-  if (path_exists(folder + "/complete")) return {};
-  const std::string aside = bundle + "/derived/.new-" + std::to_string(::getpid());
-  remove_tree(aside);
+  if (is_complete(folder)) return {};
+  remove_left_overs(bundle + "/derived");
+  const std::string aside = bundle + "/derived/" + kAside + std::to_string(::getpid());
   const std::string temp = aside + "/temp";
   NL_CHECK(make_folders(temp));
   NL_TRY(auto engine, Engine::open({2, 256, temp}));
   NL_CHECK(build_into(engine, bundle, aside));
   engine.reset();
   remove_tree(temp);
-  if (!path_exists(folder + "/complete")) remove_tree(folder);
+  if (!is_complete(folder)) remove_tree(folder);
   NL_TRY(const bool first, rename_to_new(aside, folder));
   if (!first) remove_tree(aside);
   return {};

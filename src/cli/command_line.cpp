@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "cli/completion.h"
 #include "cli/terminal.h"
@@ -25,6 +28,7 @@ using ops::Operation;
 constexpr int kExitUsage = 2;
 constexpr int kExitMissing = 3;
 constexpr int kExitBug = 70;
+constexpr int kExitInterrupted = 130;
 
 int exit_code_of(ErrorCode code) {
   switch (code) {
@@ -117,12 +121,13 @@ Result<json> parameters_of(const RawValues& values, const json& schema) {
       char* end = nullptr;
       const long number = std::strtol(value.text.c_str(), &end, 10);
       const auto& property = schema["properties"][name];
-      const bool fits = *end == '\0' && number >= property.value("minimum", INT64_MIN) &&
+      const bool fits = !value.text.empty() && *end == '\0' &&
+                        number >= property.value("minimum", INT64_MIN) &&
                         number <= property.value("maximum", INT64_MAX);
       if (!fits) {
-        return Error{ErrorCode::kBadInput,
-                     fmt::format("{} takes a whole number from {}, not: {}", flag_name(name),
-                                 property.value("minimum", INT64_MIN), value.text)};
+        return Error{ErrorCode::kBadInput, fmt::format("{} takes a whole number from {} to {}, not: {}",
+                                                       flag_name(name), property.value("minimum", INT64_MIN),
+                                                       property.value("maximum", INT64_MAX), value.text)};
       }
       out[name] = number;
     } else {
@@ -144,11 +149,21 @@ std::string user_name() {
   return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;
 }
 
+/// One row of some SQL can keep the engine busy for hours, deaf to being interrupted: then the process ends.
+void stop_hard_after(int seconds) {
+  std::thread([seconds] {
+    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+    fmt::print(stderr, "neurolens: stopped: the query took longer than allowed\n");
+    std::_Exit(kExitUsage);
+  }).detach();
+}
+
 /// One call of one operation, from parameters to exit code.
 class Call {
  public:
   Call(const GlobalOptions& global, std::string command) : global_(global) {
     context_.ledger_folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+    context_.host_paths = true;
     context_.principal = user_name();
     context_.command = std::move(command);
     context_.cancelled = [] { return interrupted != 0; };
@@ -159,8 +174,10 @@ class Call {
     const bool raw_rows =
         parameters.value("format", "table") != "table" && operation.stream != ops::Stream::kNone;
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
+    if (parameters.contains("seconds")) stop_hard_after(parameters["seconds"].get<int>() + 2);
     auto outcome = operation.run(context_, parameters);
     bar_.clear();
+    if (!outcome && interrupted != 0) return kExitInterrupted;
     if (!outcome) return fail(operation.name, outcome.error());
     if (global_.json) {
       write_envelope(operation.name, *outcome);
@@ -169,10 +186,12 @@ class Call {
       const auto style = stdout_style(color == "always"  ? Color::kAlways
                                       : color == "never" ? Color::kNever
                                                          : Color::kAuto);
-      (void)write_stdout(operation.text(*outcome, style));
-      std::fflush(stdout);
+      const auto written = write_stdout(operation.text(*outcome, style));
+      if (!written) return fail(operation.name, written.error());
       talk(*outcome, with_next && !raw_rows);
     }
+    if (std::fflush(stdout) != 0)
+      return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});
     return outcome->exit_code;
   }
 
@@ -210,7 +229,7 @@ class Call {
     for (const auto& line : outcome.next) fmt::print(stderr, "  {}\n", line);
   }
 
-  const GlobalOptions& global_;
+  const GlobalOptions global_;
   ProgressBar bar_;
   ops::Context context_;
 };
@@ -314,6 +333,10 @@ int open_file(const CLI::App& app, const GlobalOptions& global, const std::strin
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 && path.find('/') == std::string::npos &&
       path.find('.') == std::string::npos) {
+    if (global.json) {
+      return call.fail(
+          "cli", Error{ErrorCode::kBadInput, "no verb and no file is called: " + path, "neurolens --help"});
+    }
     return unknown_word(path);
   }
   return call.run(*ops::find_operation("show"), {{"run", path}}, true);
@@ -330,6 +353,10 @@ std::string first_word(int argc, char** argv) {
     }
   }
   return {};
+}
+
+bool wants_json(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -358,6 +385,10 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0 && wants_json(argc, argv)) {
+      global.json = true;
+      return Call(global, "").fail(word.empty() ? "cli" : word, Error{ErrorCode::kBadInput, e.what()});
+    }
     return app.exit(e) == 0 ? 0 : kExitUsage;
   }
   if (opens_file) {

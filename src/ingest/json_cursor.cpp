@@ -40,25 +40,24 @@ bool is_number(std::string_view t) {
   return i == t.size();
 }
 
-/// `quoted` has both quotes (the tokens say so); control characters were refused by the first stage.
-bool has_valid_escapes(std::string_view quoted) {
-  size_t i = quoted.find('\\');
+}  // namespace
+
+bool has_valid_escapes(std::string_view text) {
+  size_t i = text.find('\\');
   while (i != std::string_view::npos) {
-    const char c = quoted[i + 1];
+    const char c = i + 1 < text.size() ? text[i + 1] : '\0';
     if (c == 'u') {
-      if (i + 6 > quoted.size()) return false;
+      if (i + 6 > text.size()) return false;
       for (size_t k = i + 2; k < i + 6; k++) {
-        if (!is_hex(quoted[k])) return false;
+        if (!is_hex(text[k])) return false;
       }
-    } else if (std::strchr("\"\\/bfnrt", c) == nullptr || c == '\0') {
+    } else if (c == '\0' || std::strchr("\"\\/bfnrt", c) == nullptr) {
       return false;
     }
-    i = quoted.find('\\', i + 2);
+    i = text.find('\\', i + 2);
   }
   return true;
 }
-
-}  // namespace
 
 bool is_json_scalar(std::string_view token) {
   if (token.empty()) return false;

@@ -72,5 +72,7 @@ class JsonIndex {
 
 /// Number, true, false, null or a string with valid escapes.
 bool is_json_scalar(std::string_view token);
+/// Text between two quotes, as the first stage passed it.
+bool has_valid_escapes(std::string_view text);
 
 }  // namespace nl::ingest

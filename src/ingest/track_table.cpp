@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/decimal.h"
+#include "ingest/small_json.h"
 #include "ingest/trace_event.h"
 
 namespace nl::ingest {
@@ -51,7 +52,7 @@ constexpr KnownName kKnownNames[] = {
 void set_names(model::Batch& batch, size_t row, const std::map<std::string, std::string>& args,
                nlohmann::json& rest) {
   for (const auto& [what, raw] : args) {
-    const auto parsed = nlohmann::json::parse(raw, nullptr, false);
+    const auto parsed = parse_small_json(raw);
     bool known = false;
     for (const KnownName& name : kKnownNames) {
       const bool fits = what == name.what && parsed.is_object() && parsed.contains(name.member) &&

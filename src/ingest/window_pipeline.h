@@ -1,6 +1,6 @@
 #pragma once
-// run_windows: split ∥ parse ∥ settle. The calling thread splits; `threads` workers parse windows, each with
-// a parser of its own; settle sees the parsed windows one by one in the order of the input, whatever the
+// WindowPipeline: split ∥ parse ∥ settle. The calling thread splits; `threads` workers parse windows, each
+// with a parser of its own; settle sees the parsed windows one by one in the order of the input, whatever the
 // number of threads. Errors are deterministic: the one of the first window in order wins, one of the splitter
 // comes after those before it.
 

@@ -49,7 +49,8 @@ Result<std::string> known_run(store::Ledger& ledger, const std::string& path) {
   NL_TRY(const bool possible, ledger.has_source_of_size(*bytes));
   if (!possible) return std::string();
   NL_TRY(const std::string sha256, sha256_of_file(path));
-  return ledger.run_with_source(sha256);
+  NL_TRY(const std::string run_id, ledger.run_with_source(sha256));
+  return path_exists(ledger.run_folder(run_id) + "/run.json") ? run_id : std::string();
 }
 
 store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
@@ -140,6 +141,7 @@ class Importer {
     NL_TRY(const bool created, ledger_.publish(staging, run_id));
     if (!created && options_.refresh) NL_CHECK(ledger_.replace(staging, run_id));
     NL_CHECK(ledger_.record(run_id, make_receipt(context_, path_, options_.on_the_way)));
+    if (!options_.on_the_way) NL_CHECK(ledger_.keep(run_id));
     return ImportReport{run_id, created, path_, document};
   }
 

@@ -32,8 +32,9 @@ struct Progress {
 /// Everything an operation may use besides its parameters. Called from one thread; progress from any.
 struct Context {
   std::string ledger_folder;
-  std::string principal;  ///< who asks
-  std::string command;    ///< for the receipt
+  std::string principal;    ///< who asks
+  std::string command;      ///< for the receipt
+  bool host_paths = false;  ///< may parameters name files of this machine? Never for HTTP.
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<bool()> cancelled = [] { return false; };
   std::function<Result<void>(std::string_view)> bytes;  ///< where a byte stream goes; may be empty

@@ -40,9 +40,18 @@ Result<NamedRun> by_prefix(store::Ledger& ledger, const std::string& name) {
 
 }  // namespace
 
+Result<NamedRun> resolve_run_unread(Context& context, const std::string& name) {
+  std::string folder = name;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  if (!context.host_paths || !path_exists(folder + "/run.json")) return resolve_run(context, name);
+  const auto document = store::read_run_document(folder + "/run.json");
+  const std::string base = folder.substr(folder.rfind('/') + 1);
+  return NamedRun{document ? (*document)["run_id"].get<std::string>() : base, folder};
+}
+
 Result<NamedRun> resolve_run(Context& context, const std::string& name) {
   struct stat info {};
-  const bool exists = ::stat(name.c_str(), &info) == 0;
+  const bool exists = context.host_paths && ::stat(name.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) {
     NL_TRY(const auto document, store::read_run_document(name + "/run.json"));
     return NamedRun{document["run_id"], name};

@@ -15,6 +15,9 @@ struct NamedRun {
 };
 
 Result<NamedRun> resolve_run(Context& context, const std::string& name);
+/// The same, but a bundle folder is taken as it is, even if its run.json is damaged; its name stands for its
+/// id.
+Result<NamedRun> resolve_run_unread(Context& context, const std::string& name);
 
 /// The first characters of an id, enough to type.
 inline std::string short_id(const std::string& run_id) {

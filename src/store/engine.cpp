@@ -10,6 +10,9 @@ namespace {
 Error engine_error(std::string message) {
   const bool memory = message.find("Out of Memory") != std::string::npos;
   const bool disk = message.find("No space left") != std::string::npos;
+  if (message.find("is missing or damaged") != std::string::npos) {
+    return Error{ErrorCode::kIo, std::move(message), "neurolens verify RUN tells what is wrong"};
+  }
   if (disk) {
     return Error{ErrorCode::kIo, std::move(message),
                  "the disk is full; free some space or choose another ledger"};

@@ -1,6 +1,7 @@
 #include "store/ledger.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -19,6 +20,8 @@ namespace nl::store {
 namespace {
 
 constexpr int kBusyMs = 30'000;
+constexpr char kLockSuffix[] = ".lock";
+constexpr int64_t kYoungNs = 60'000'000'000;  // a lock file is locked right after it is made
 
 constexpr char kIndexSchema[] = R"(
   CREATE TABLE IF NOT EXISTS runs(
@@ -35,7 +38,7 @@ constexpr char kIndexSizes[] = "CREATE INDEX IF NOT EXISTS sources_by_size ON so
 constexpr char kStateSchema[] = R"(
   CREATE TABLE IF NOT EXISTS receipts(
     run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, command TEXT NOT NULL,
-    host TEXT NOT NULL, user TEXT NOT NULL, on_the_way INTEGER NOT NULL))";
+    host TEXT NOT NULL, user TEXT NOT NULL, on_the_way INTEGER NOT NULL, document_sha256 TEXT NOT NULL))";
 
 /// WAL needs shared memory, which network file systems do not give.
 bool is_network_file_system(const std::string& path) {
@@ -77,7 +80,7 @@ Result<std::string> index_path(const std::string& ledger) {
   return folder + "/index.sqlite";
 }
 
-Result<Sqlite> open_index(const std::string& path) {
+Result<Sqlite> open_index_once(const std::string& path) {
   NL_TRY(Sqlite index, Sqlite::open(path, kBusyMs));
   NL_CHECK(index.run("PRAGMA journal_mode = WAL"));
   NL_CHECK(index.run("PRAGMA synchronous = NORMAL"));
@@ -85,10 +88,20 @@ Result<Sqlite> open_index(const std::string& path) {
   return index;
 }
 
-Result<Sqlite> open_state(const std::string& path) {
+Result<Sqlite> open_state_once(const std::string& path) {
   NL_TRY(Sqlite state, Sqlite::open(path, kBusyMs));
   NL_CHECK(state.run(kStateSchema));
   return state;
+}
+
+/// Switching to WAL is refused at once while another process does the same, whatever the busy time: try
+/// again.
+Result<Sqlite> open_patiently(Result<Sqlite> (*open)(const std::string&), const std::string& path) {
+  for (int tries = 0;; tries++) {
+    auto opened = open(path);
+    if (opened || opened.error().code != ErrorCode::kConflict || tries == 1000) return opened;
+    ::usleep(10'000);
+  }
 }
 
 std::string random_name() {
@@ -96,6 +109,12 @@ std::string random_name() {
   std::string text = std::to_string(::getpid()) + "-";
   for (int i = 0; i < 8; i++) text += "0123456789abcdef"[device() % 16];
   return text;
+}
+
+int64_t now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_REALTIME, &t);
+  return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
 int64_t modified_ns(const std::string& path) {
@@ -120,6 +139,7 @@ RunRow row_of(const SqliteRow& r) {
 Staging::~Staging() {
   if (lock_ < 0) return;
   remove_tree(folder_);
+  ::unlink((folder_ + kLockSuffix).c_str());
   ::close(lock_);
 }
 
@@ -137,18 +157,26 @@ Result<Ledger> Ledger::open(const std::string& folder) {
   }
   NL_CHECK(make_folders(folder + "/runs"));
   NL_TRY(const std::string index_file, index_path(folder));
-  NL_TRY(Sqlite index, open_index(index_file));
-  NL_TRY(Sqlite state, open_state(folder + "/state.sqlite"));
-  return Ledger(folder, std::move(index), std::move(state));
+  auto index = open_patiently(open_index_once, index_file);
+  const bool damaged = !index && index.error().hint == kDamagedHint;
+  if (damaged) {  // only a cache
+    for (const char* suffix : {"", "-wal", "-shm"}) remove_tree(index_file + suffix);
+    index = open_patiently(open_index_once, index_file);
+  }
+  if (!index) return std::move(index.error());
+  NL_TRY(Sqlite state, open_patiently(open_state_once, folder + "/state.sqlite"));
+  Ledger ledger(folder, std::move(index).value(), std::move(state));
+  if (damaged) NL_CHECK(ledger.reindex());
+  return ledger;
 }
 
 Result<Staging> Ledger::new_staging() {
+  NL_CHECK(make_folders(folder_ + "/staging"));
   const std::string folder = folder_ + "/staging/" + random_name();
-  NL_CHECK(make_folders(folder));
-  const std::string lock_path = folder + "/lock";
+  const std::string lock_path = folder + kLockSuffix;
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0) return errno_error("cannot create", lock_path, errno);
-  ::flock(lock, LOCK_EX | LOCK_NB);  // where locks are not supported, gc keeps young folders anyway
+  ::flock(lock, LOCK_EX | LOCK_NB);
   Staging staging(folder, lock);
   NL_CHECK(make_folders(staging.bundle()));
   NL_CHECK(make_folders(staging.temp()));
@@ -200,11 +228,18 @@ Result<void> Ledger::index_run(const std::string& run_id, const nlohmann::json& 
 }
 
 Result<void> Ledger::record(const std::string& run_id, const std::optional<Receipt>& given) {
-  NL_TRY(const auto document, read_run_document(run_folder(run_id) + "/run.json"));
+  const std::string path = run_folder(run_id) + "/run.json";
+  NL_TRY(const auto document, read_run_document(path));
+  if (document["run_id"] != run_id) {
+    return Error{ErrorCode::kConflict, "the folder is not named after its run: " + run_folder(run_id)};
+  }
   if (given) {
-    NL_CHECK(state_.run("INSERT OR IGNORE INTO receipts VALUES (?,?,?,?,?,?,?)",
+    NL_TRY(const std::string sha256, sha256_of_file(path));
+    NL_CHECK(state_.run("INSERT OR IGNORE INTO receipts VALUES (?,?,?,?,?,?,?,?)",
                         {run_id, given->imported_at_ns, given->file_names, given->command, given->host,
-                         given->user, static_cast<int64_t>(given->on_the_way)}));
+                         given->user, static_cast<int64_t>(given->on_the_way), sha256}));
+    NL_CHECK(state_.run("UPDATE receipts SET document_sha256 = ? WHERE run_id = ? AND document_sha256 <> ?",
+                        {sha256, run_id, sha256}));
   }
   NL_TRY(const auto kept, receipt(run_id));
   Receipt shown = kept.value_or(Receipt{});
@@ -263,9 +298,11 @@ Result<bool> Ledger::has_source_of_size(int64_t bytes) {
 Result<std::optional<Receipt>> Ledger::receipt(const std::string& run_id) {
   std::optional<Receipt> found;
   NL_CHECK(state_.each(
-      "SELECT imported_at_ns, file_names, command, host, user, on_the_way FROM receipts WHERE run_id = ?",
+      "SELECT imported_at_ns, file_names, command, host, user, on_the_way, document_sha256 FROM receipts "
+      "WHERE run_id = ?",
       {run_id}, [&](const SqliteRow& r) {
-        found = Receipt{r.integer(0), r.text(1), r.text(2), r.text(3), r.text(4), r.integer(5) != 0};
+        found =
+            Receipt{r.integer(0), r.text(1), r.text(2), r.text(3), r.text(4), r.integer(5) != 0, r.text(6)};
       }));
   return found;
 }
@@ -275,14 +312,24 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   const std::string stagings = folder_ + "/staging";
   for (const auto& name : list_folder(stagings)) {
     const std::string path = stagings + "/" + name;
-    const std::string lock_path = path + "/lock";
-    const int lock = ::open(lock_path.c_str(), O_RDWR | O_CLOEXEC);
+    const bool is_lock = name.ends_with(kLockSuffix);
+    if (!is_lock && path_exists(path + kLockSuffix)) continue;  // handled with its lock
+    const int lock = is_lock ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
     const bool in_use = lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0;
-    if (!in_use) {
+    if (!in_use && now_ns() - modified_ns(path) > kYoungNs) {
       remove_tree(path);
+      if (is_lock) remove_tree(path.substr(0, path.size() - std::string_view(kLockSuffix).size()));
       report.stale_stagings++;
     }
     if (lock >= 0) ::close(lock);
+  }
+  for (const auto& id : list_folder(folder_ + "/runs")) {
+    for (const auto& name : list_folder(run_folder(id) + "/derived")) {
+      const std::string path = run_folder(id) + "/derived/" + name;
+      if (!name.starts_with(".new-") || ::kill(std::atoi(name.c_str() + 5), 0) == 0) continue;
+      remove_tree(path);
+      report.stale_stagings++;
+    }
   }
   if (!drop_on_the_way) return report;
   std::vector<std::string> ids;

@@ -28,6 +28,7 @@ struct Receipt {
   std::string host;
   std::string user;
   bool on_the_way = false;  ///< imported because another command named the file; gc drops these first
+  std::string document_sha256 = {};  ///< of run.json, so that verify sees every change of it
 };
 
 /// What a listing shows; taken from run.json and the receipt, never from the tables.

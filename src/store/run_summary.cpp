@@ -7,7 +7,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Rows of integers, texts and NULLs as JSON objects; sums must be cast to BIGINT.
+/// Rows of integers, texts and NULLs as JSON objects. Sums are cast by try_cast: one that does not fit is
+/// unknown.
 Result<json> rows_of(Connection& connection, const std::string& sql, const std::vector<std::string>& names,
                      bool first_is_text) {
   json rows = json::array();
@@ -31,14 +32,14 @@ Result<json> rows_of(Connection& connection, const std::string& sql, const std::
 }
 
 constexpr char kWindow[] = R"(
-  SELECT min(a)::BIGINT, (max(b) - min(a))::BIGINT FROM (
+  SELECT min(a), try_cast(max(b)::HUGEINT - min(a)::HUGEINT AS BIGINT) FROM (
     SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans
     UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM kernels
     UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM copies))";
 
 constexpr char kDevices[] = R"(
-  SELECT device::BIGINT, sum(kernels)::BIGINT, sum(kernel_ns)::BIGINT, sum(copies)::BIGINT, sum(copy_ns)::BIGINT,
-         sum(copy_bytes)::BIGINT
+  SELECT device::BIGINT, sum(kernels)::BIGINT, try_cast(sum(kernel_ns) AS BIGINT), sum(copies)::BIGINT,
+         try_cast(sum(copy_ns) AS BIGINT), try_cast(sum(copy_bytes) AS BIGINT)
   FROM (SELECT device, count(*) kernels, coalesce(sum(dur_ns), 0) kernel_ns, 0 copies, 0 copy_ns, 0 copy_bytes
         FROM kernels GROUP BY device
         UNION ALL
@@ -46,21 +47,21 @@ constexpr char kDevices[] = R"(
   GROUP BY device ORDER BY device)";
 
 constexpr char kKernels[] = R"(
-  SELECT count(*)::BIGINT, coalesce(sum(dur_ns), 0)::BIGINT, count(DISTINCT name)::BIGINT FROM kernels)";
+  SELECT count(*)::BIGINT, try_cast(coalesce(sum(dur_ns), 0) AS BIGINT), count(DISTINCT name)::BIGINT FROM kernels)";
 
 constexpr char kLinked[] = R"(
   SELECT count(launch_span_id)::BIGINT, count(op_id)::BIGINT FROM kernel_links)";
 
 constexpr char kTopKernels[] = R"(
-  SELECT name, count(*)::BIGINT, coalesce(sum(dur_ns), 0)::BIGINT total FROM kernels
-  GROUP BY name ORDER BY total DESC, name LIMIT )";
+  SELECT name, count(*)::BIGINT, try_cast(coalesce(sum(dur_ns), 0) AS BIGINT) total FROM kernels
+  GROUP BY name ORDER BY sum(dur_ns) DESC NULLS LAST, name LIMIT )";
 
 // An op's own time is its duration less that of the spans directly inside it.
 constexpr char kOwnTimes[] = R"(
   WITH inner_ns AS (SELECT t.parent_id AS span_id, sum(coalesce(s.dur_ns, 0)) AS ns
                     FROM span_tree t JOIN spans s USING (span_id)
                     WHERE t.parent_id IS NOT NULL AND s.kind IN ('op', 'runtime') GROUP BY t.parent_id)
-  SELECT s.name, count(*)::BIGINT, sum(greatest(s.dur_ns - coalesce(i.ns, 0), 0))::BIGINT total
+  SELECT s.name, count(*)::BIGINT, try_cast(sum(greatest(s.dur_ns - coalesce(i.ns, 0), 0)) AS BIGINT) total
   FROM spans s LEFT JOIN inner_ns i USING (span_id) WHERE s.kind = 'op' AND s.dur_ns IS NOT NULL
   GROUP BY s.name)";
 
@@ -74,7 +75,8 @@ json first_of(const json& rows) {
 Result<void> add_top(Connection& connection, json& summary, int64_t top_rows) {
   const std::vector<std::string> names = {"name", "calls", "total_ns"};
   const std::string limit = std::to_string(top_rows);
-  int64_t whole = summary["kernels"]["total_ns"];
+  int64_t whole =
+      summary["kernels"]["total_ns"].is_null() ? 0 : summary["kernels"]["total_ns"].get<int64_t>();
   if (summary["kernels"]["count"] != 0) {
     summary["top_of"] = "kernels";
     NL_TRY(summary["top"], rows_of(connection, kTopKernels + limit, names, true));
@@ -83,12 +85,12 @@ Result<void> add_top(Connection& connection, json& summary, int64_t top_rows) {
     NL_TRY(summary["top"],
            rows_of(connection, std::string(kOwnTimes) + " ORDER BY total DESC, name LIMIT " + limit, names,
                    true));
-    NL_TRY(whole, connection.integer("SELECT coalesce(sum(total), 0)::BIGINT FROM (" +
+    NL_TRY(whole, connection.integer("SELECT coalesce(try_cast(sum(total) AS BIGINT), 0) FROM (" +
                                      std::string(kOwnTimes) + ")"));
   }
   for (auto& row : summary["top"]) {
-    const auto total = static_cast<double>(row["total_ns"].get<int64_t>());
-    row["share"] = whole > 0 ? json(total / static_cast<double>(whole)) : json();
+    const bool known = whole > 0 && !row["total_ns"].is_null();
+    row["share"] = known ? json(row["total_ns"].get<double>() / static_cast<double>(whole)) : json();
   }
   return {};
 }

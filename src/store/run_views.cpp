@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "base/files.h"
 #include "model/tables.h"
@@ -19,39 +20,57 @@ bool is_derived(const model::Table& table) {
   return table.kind == model::TableKind::derived;
 }
 
+/// Empty if the run has no such table.
 std::string path_of(const RunFiles& files, const model::Table& table) {
-  if (table.kind == model::TableKind::view) return {};
-  const std::string& folder = is_derived(table) ? files.derived : files.bundle;
-  if (folder.empty()) return {};
-  const std::string path = folder + "/" + table_file_name(table.name);
-  return path_exists(path) ? path : std::string();
+  const std::string name(table.name);
+  switch (table.kind) {
+    case model::TableKind::fact:
+      return files.tables.contains(name) ? files.bundle + "/" + table_file_name(name) : std::string();
+    case model::TableKind::derived: {
+      const bool has = derived_files(files.derived).contains(table_file_name(name));
+      return has ? files.derived + "/" + table_file_name(name) : std::string();
+    }
+    case model::TableKind::view:
+      break;
+  }
+  return {};
 }
 
 std::string null_column(const model::Column& column) {
   return "NULL::" + std::string(model::sql_type(column.type)) + " AS " + std::string(column.name);
 }
 
+/// All columns NULL, and no row unless the condition says otherwise.
+std::string null_view(const model::Table& table, const std::string& condition) {
+  std::string select;
+  for (const auto& column : table.columns) select += (select.empty() ? "" : ", ") + null_column(column);
+  return "SELECT " + select + " WHERE " + condition;
+}
+
 /// One table from its file, each column by name, times on the common clock. Columns that the file lacks are
 /// NULL.
-Result<std::string> stored(Connection& connection, const RunFiles& files, const model::Table& table) {
+std::string stored(Connection& connection, const RunFiles& files, const model::Table& table) {
   const std::string path = path_of(files, table);
-  std::set<std::string> in_file;
-  if (!path.empty()) {
-    NL_TRY(const auto names, connection.column_names("SELECT * FROM read_parquet(" + sql_quoted(path) + ")"));
-    in_file.insert(names.begin(), names.end());
+  if (path.empty()) return null_view(table, "false");
+  const auto names = connection.column_names("SELECT * FROM read_parquet(" + sql_quoted(path) + ")");
+  if (!names) {
+    return null_view(table, "error(" +
+                                sql_quoted("table " + std::string(table.name) +
+                                           " is missing or damaged (neurolens verify tells): " + path) +
+                                ")::BOOLEAN");
   }
+  const std::set<std::string> in_file(names->begin(), names->end());
   std::string select;
   for (const auto& column : table.columns) {
     const std::string name(column.name);
     std::string value = null_column(column);
-    if (!path.empty() && column.type == model::Type::row_id) value = "file_row_number AS " + name;
+    if (column.type == model::Type::row_id) value = "file_row_number AS " + name;
     if (in_file.contains(name)) value = name;
     if (in_file.contains(name) && name == "start_ns" && files.clock_base_ns != 0) {
       value = "start_ns + (" + std::to_string(files.clock_base_ns) + ")::BIGINT AS start_ns";
     }
     select += (select.empty() ? "" : ", ") + value;
   }
-  if (path.empty()) return "SELECT " + select + " WHERE false";
   return "SELECT " + select + " FROM read_parquet(" + sql_quoted(path) + ", file_row_number = true)";
 }
 
@@ -81,14 +100,10 @@ constexpr Link kLinks[] = {
 };
 constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "launch_span_id"};
 
-Result<std::string> view_of(Connection& connection, const RunFiles& files, const model::Table& table,
-                            bool linked) {
+std::string view_of(Connection& connection, const RunFiles& files, const model::Table& table, bool linked) {
   const std::string name(table.name);
-  if (name == "ops") {
-    NL_TRY(const std::string spans, stored(connection, files, model::table(model::TableId::spans)));
-    return ops_view(table, spans);
-  }
-  NL_TRY(const std::string facts, stored(connection, files, table));
+  if (name == "ops") return ops_view(table, stored(connection, files, model::table(model::TableId::spans)));
+  const std::string facts = stored(connection, files, table);
   for (const Link& link : kLinks) {
     if (!linked || link.table != name) continue;
     const std::string key(link.key);
@@ -98,30 +113,53 @@ Result<std::string> view_of(Connection& connection, const RunFiles& files, const
   return facts;
 }
 
+/// Empty if there is no such member, or not a text.
+std::string text_member(const nlohmann::json& node, const char* key) {
+  const auto it = node.find(key);
+  return it != node.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(tolower(c)); });
+  return text;
+}
+
+/// Names under which the query knows its tables; such a name as a column is the whole row.
+void collect_row_names(const nlohmann::json& node, std::set<std::string>& names) {
+  if (node.is_object()) {
+    for (const char* key : {"alias", "table_name"}) {
+      const bool table = node.contains("table_name") || node.contains("subquery");
+      if (table && node.contains(key) && node[key].is_string())
+        names.insert(lower(node[key].get<std::string>()));
+    }
+  }
+  if (node.is_structured()) {
+    for (const auto& child : node) collect_row_names(child, names);
+  }
+}
+
 /// Walks the engine's own syntax tree.
-bool mentions_links(const nlohmann::json& node) {
-  if (node.is_array()) return std::any_of(node.begin(), node.end(), mentions_links);
+bool mentions_links(const nlohmann::json& node, const std::set<std::string>& row_names) {
+  const auto any_child = [&] {
+    return std::any_of(node.begin(), node.end(),
+                       [&](const auto& child) { return mentions_links(child, row_names); });
+  };
+  if (node.is_array()) return any_child();
   if (!node.is_object()) return false;
-  const std::string type = node.value("class", "");
-  if (type == "STAR") return true;
-  if (node.value("ref_type", "") == "NATURAL") return true;
+  if (text_member(node, "class") == "STAR" || text_member(node, "ref_type") == "NATURAL") return true;
   for (const char* names : {"column_names", "using_columns"}) {
     if (!node.contains(names)) continue;
     for (const auto& name : node[names]) {
       if (!name.is_string()) return true;
-      std::string lower = name.get<std::string>();
-      std::transform(lower.begin(), lower.end(), lower.begin(),
-                     [](char c) { return static_cast<char>(tolower(c)); });
-      for (const auto& column : kDerivedColumns) {
-        if (lower == column) return true;
-      }
-      // A table's name as a column is the whole row.
-      for (const Link& link : kLinks) {
-        if (node[names].size() == 1 && lower == link.table) return true;
-      }
+      const std::string text = lower(name.get<std::string>());
+      if (std::find(std::begin(kDerivedColumns), std::end(kDerivedColumns), text) !=
+          std::end(kDerivedColumns))
+        return true;
+      if (node[names].size() == 1 && row_names.contains(text)) return true;
     }
   }
-  return std::any_of(node.begin(), node.end(), mentions_links);
+  return any_child();
 }
 
 }  // namespace
@@ -132,9 +170,10 @@ std::string derived_folder(const std::string& bundle) {
 
 Result<RunFiles> run_files(const std::string& bundle) {
   NL_TRY(const auto document, read_run_document(bundle + "/run.json"));
-  RunFiles files{bundle, derived_folder(bundle), 0};
+  RunFiles files{bundle, derived_folder(bundle), 0, {}};
   if (!path_exists(files.derived + "/complete")) files.derived.clear();
   files.clock_base_ns = document["clocks"][0]["base_unix_ns"];
+  for (const auto& table : document["tables"]) files.tables.insert(table["name"].get<std::string>());
   return files;
 }
 
@@ -146,19 +185,82 @@ std::vector<std::string> parquet_files(const RunFiles& files) {
   return paths;
 }
 
+std::vector<std::string> linked_columns(std::string_view table) {
+  if (table == "spans") return {"parent_id", "depth", "op_id"};
+  if (table == "kernels" || table == "copies") return {"launch_span_id", "op_id"};
+  return {};
+}
+
 Result<void> create_views(Connection& connection, const RunFiles& files, bool linked) {
   // Derived tables first: other views refer to them.
   for (const bool derived : {true, false}) {
     for (const auto& table : model::all_tables()) {
       if (is_derived(table) != derived) continue;
-      NL_TRY(const std::string select, view_of(connection, files, table, linked));
-      NL_CHECK(connection.run("CREATE VIEW " + std::string(table.name) + " AS " + select));
+      NL_CHECK(connection.run("CREATE VIEW " + std::string(table.name) + " AS " +
+                              view_of(connection, files, table, linked)));
     }
   }
   return {};
 }
 
-bool needs_links(Connection& connection, const std::string& sql) {
+namespace {
+
+/// Table functions that only compute or describe; all others reach for files, settings or the engine itself.
+bool is_harmless(const std::string& function) {
+  static const std::set<std::string> kHarmless = {"range",
+                                                  "generate_series",
+                                                  "unnest",
+                                                  "repeat",
+                                                  "repeat_row",
+                                                  "json_each",
+                                                  "json_tree",
+                                                  "duckdb_columns",
+                                                  "duckdb_tables",
+                                                  "duckdb_views",
+                                                  "duckdb_types",
+                                                  "summary",
+                                                  "read_parquet",
+                                                  "parquet_scan",
+                                                  "duckdb_functions",
+                                                  "pragma_version",
+                                                  "parquet_schema",
+                                                  "parquet_metadata",
+                                                  "parquet_file_metadata"};
+  return kHarmless.contains(function);
+}
+
+/// The first table function that is not for users.
+std::string refused_function(const nlohmann::json& node) {
+  if (!node.is_structured()) return {};
+  if (node.is_object() && text_member(node, "type") == "TABLE_FUNCTION" && node.contains("function")) {
+    const std::string name = lower(text_member(node["function"], "function_name"));
+    if (!is_harmless(name)) return name;
+  }
+  if (node.is_object() && text_member(node, "class") == "FUNCTION") {
+    const std::string name = lower(text_member(node, "function_name"));
+    for (const char* writes : {"write_log", "nextval", "setseed"}) {
+      if (name == writes) return name;
+    }
+  }
+  for (const auto& child : node) {
+    if (std::string name = refused_function(child); !name.empty()) return name;
+  }
+  return {};
+}
+
+bool mentions_catalog(const nlohmann::json& node) {
+  if (!node.is_structured()) return false;
+  if (node.is_object()) {
+    if (lower(text_member(node, "schema_name")) == "information_schema") return true;
+    if (lower(text_member(node, "function_name")) == "duckdb_columns") return true;
+    if (node.contains("show_type")) return true;
+  }
+  return std::any_of(node.begin(), node.end(), mentions_catalog);
+}
+
+}  // namespace
+
+QuerySyntax examine_query(Connection& connection, const std::string& sql) {
   std::string tree;
   const auto parsed = connection.stream("SELECT json_serialize_sql(" + sql_quoted(sql) + ")::VARCHAR",
                                         [&](const Chunk& chunk) {
@@ -166,9 +268,26 @@ bool needs_links(Connection& connection, const std::string& sql) {
                                             tree = chunk.text(0, 0);
                                           return Result<void>();
                                         });
-  const auto syntax = nlohmann::json::parse(tree, nullptr, false);
-  if (!parsed || syntax.is_discarded() || syntax.value("error", true)) return true;
-  return mentions_links(syntax["statements"]);
+  QuerySyntax syntax;
+  const auto json = nlohmann::json::parse(tree, nullptr, false);
+  if (!parsed || json.is_discarded() || json.value("error", true)) return syntax;
+  const auto& statements = json["statements"];
+  syntax.is_select = statements.size() == 1;
+  syntax.refused = refused_function(statements);
+  std::set<std::string> row_names;
+  collect_row_names(statements, row_names);
+  syntax.mentions_links = mentions_links(statements, row_names) || mentions_catalog(statements);
+  return syntax;
+}
+
+std::map<std::string, int64_t> derived_files(const std::string& folder) {
+  std::map<std::string, int64_t> files;
+  const Result<std::string> mark = read_file(folder + "/complete");
+  std::istringstream lines(mark ? *mark : std::string());
+  std::string name;
+  int64_t bytes = 0;
+  while (lines >> name >> bytes) files[name] = bytes;
+  return files;
 }
 
 }  // namespace nl::store

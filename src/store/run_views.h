@@ -3,6 +3,8 @@
 // `linked`, the derived columns (parent_id, depth, launch_span_id, op_id) joined in. Tables without a file
 // are empty views.
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,10 @@
 namespace nl::store {
 
 struct RunFiles {
-  std::string bundle;         ///< folder with run.json
-  std::string derived;        ///< folder with the derived tables; empty if there is none
-  int64_t clock_base_ns = 0;  ///< added to every start_ns
+  std::string bundle;                 ///< folder with run.json
+  std::string derived;                ///< folder with the derived tables; empty if there is none
+  int64_t clock_base_ns = 0;          ///< added to every start_ns
+  std::set<std::string> tables = {};  ///< fact tables that run.json lists
 };
 
 /// Looks at the bundle. `derived` is set if the current derived tables are there.
@@ -26,10 +29,24 @@ std::string derived_folder(const std::string& bundle);
 /// Paths of all Parquet files that the views read.
 std::vector<std::string> parquet_files(const RunFiles& files);
 
+/// A table whose file is missing or damaged gets a view that says so when it is read; the others can still be
+/// asked.
 Result<void> create_views(Connection& connection, const RunFiles& files, bool linked);
 
-/// True if the query can see the derived columns: it names one, or takes all columns of something. Parsed by
-/// the engine; in doubt true. A join over millions of rows is then only made when it is needed.
-bool needs_links(Connection& connection, const std::string& sql);
+/// Columns that the view of a table has besides its own, from the derived tables.
+std::vector<std::string> linked_columns(std::string_view table);
+
+/// What the engine's parser says of a query.
+struct QuerySyntax {
+  bool is_select = false;  ///< one statement that only reads
+  /// It names a derived column, or takes all columns of something; in doubt true. A join over millions of
+  /// rows is then only made when it is needed.
+  bool mentions_links = true;
+  std::string refused = {};  ///< a table function that is not for users; empty if there is none
+};
+QuerySyntax examine_query(Connection& connection, const std::string& sql);
+
+/// Files that the derived folder must hold, with their sizes, from the mark that its builder left.
+std::map<std::string, int64_t> derived_files(const std::string& folder);
 
 }  // namespace nl::store

@@ -33,6 +33,12 @@ Sqlite::Sqlite(Sqlite&& other) noexcept : db_(other.db_), path_(std::move(other.
   other.db_ = nullptr;
 }
 
+Sqlite& Sqlite::operator=(Sqlite&& other) noexcept {
+  std::swap(db_, other.db_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
 Sqlite::~Sqlite() {
   sqlite3_close(db_);
 }
@@ -52,7 +58,7 @@ Error Sqlite::error(int code) const {
       return Error{ErrorCode::kIo, message, "the disk is full"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return Error{ErrorCode::kIo, message, "the file is damaged; gc --reindex rebuilds an index"};
+      return Error{ErrorCode::kIo, message, kDamagedHint};
     default:
       return Error{ErrorCode::kIo, message, ""};
   }

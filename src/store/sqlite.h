@@ -15,6 +15,9 @@ struct sqlite3_stmt;
 
 namespace nl::store {
 
+/// The hint of the error that a damaged file gives.
+inline constexpr char kDamagedHint[] = "the file is damaged; an index is rebuilt by gc --reindex";
+
 using SqliteValue = std::variant<std::nullptr_t, int64_t, std::string>;
 
 /// A row of a result; valid inside the callback that gets it.
@@ -34,7 +37,7 @@ class Sqlite {
   /// Opens or creates the file. `busy_ms`: how long to wait for another process.
   static Result<Sqlite> open(const std::string& path, int busy_ms);
   Sqlite(Sqlite&& other) noexcept;
-  Sqlite& operator=(Sqlite&&) = delete;
+  Sqlite& operator=(Sqlite&& other) noexcept;
   ~Sqlite();
 
   Result<void> run(const std::string& sql, const std::vector<SqliteValue>& values = {});

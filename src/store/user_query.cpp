@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "store/table_writer.h"
@@ -22,52 +23,18 @@ Error user_error(std::string message, std::string hint = {}) {
 constexpr char kOnlySelect[] =
     "only one SELECT statement is allowed; the tables are listed by: neurolens schema";
 
-/// The first word, past blanks and comments.
-std::string first_word(std::string_view sql) {
-  for (;;) {
-    const size_t start = sql.find_first_not_of(" \t\r\n(");
-    if (start == std::string_view::npos) return {};
-    sql.remove_prefix(start);
-    size_t end = std::string_view::npos;
-    if (sql.starts_with("--")) {
-      end = sql.find('\n');
-    } else if (sql.starts_with("/*")) {
-      end = sql.find("*/");
-      if (end != std::string_view::npos) end++;
-    } else {
-      break;
-    }
-    if (end == std::string_view::npos) return {};
-    sql.remove_prefix(end + 1);
-  }
-  std::string word;
-  for (const char c : sql) {
-    if (!isalpha(static_cast<unsigned char>(c))) break;
-    word += static_cast<char>(toupper(static_cast<unsigned char>(c)));
-  }
-  return word;
+/// Without the semicolon that ends it: the text may be put into another statement.
+std::string without_end(std::string sql) {
+  while (!sql.empty() && (isspace(static_cast<unsigned char>(sql.back())) != 0 || sql.back() == ';'))
+    sql.pop_back();
+  return sql;
 }
 
-bool starts_like_select(std::string_view sql) {
-  const std::string word = first_word(sql);
-  for (const char* allowed :
-       {"SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "SHOW", "PIVOT", "UNPIVOT"}) {
-    if (word == allowed) return true;
-  }
-  return false;
-}
-
-/// Interrupts the query when its time is over.
+/// Interrupts the query when its time is over or nobody waits for it any more.
 class Watchdog {
  public:
-  Watchdog(duckdb_connection connection, int seconds)
-      : thread_([=, this] {
-          std::unique_lock lock(mutex_);
-          if (!changed_.wait_for(lock, std::chrono::seconds(seconds), [&] { return done_; })) {
-            fired_ = true;
-            duckdb_interrupt(connection);
-          }
-        }) {}
+  Watchdog(duckdb_connection connection, const QueryLimits& limits)
+      : connection_(connection), limits_(limits), thread_([this] { watch(); }) {}
   ~Watchdog() {
     {
       const std::lock_guard lock(mutex_);
@@ -82,6 +49,19 @@ class Watchdog {
   }
 
  private:
+  void watch() {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::seconds(limits_.seconds);
+    std::unique_lock lock(mutex_);
+    while (!done_ && !fired_) {
+      changed_.wait_for(lock, std::chrono::milliseconds(50));
+      fired_ = !done_ && (Clock::now() > end || limits_.cancelled());
+    }
+    if (fired_) duckdb_interrupt(connection_);
+  }
+
+  duckdb_connection connection_;
+  const QueryLimits& limits_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
@@ -103,16 +83,23 @@ class Confined {
     if (!output.empty()) paths += (paths.empty() ? "" : ", ") + sql_quoted(output);
     Connection& c = *self->connection_;
     NL_CHECK(c.run("SET allowed_paths = [" + paths + "]"));
-    NL_CHECK(create_views(c, files, needs_links(c, sql)));
+    const QuerySyntax syntax = examine_query(c, sql);
+    if (!syntax.refused.empty()) {
+      return user_error("the function " + syntax.refused + " is not allowed here", kOnlySelect);
+    }
+    NL_CHECK(create_views(c, files, syntax.mentions_links));
+    self->is_select_ = syntax.is_select;
     NL_CHECK(c.run("SET enable_external_access = false"));
     NL_CHECK(c.run("SET lock_configuration = true"));
     return self;
   }
   Connection& connection() { return *connection_; }
+  bool is_select() const { return is_select_; }
 
  private:
   std::shared_ptr<Engine> engine_;
   std::optional<Connection> connection_;
+  bool is_select_ = false;
 };
 
 class Statement {
@@ -126,9 +113,11 @@ class Statement {
   }
 
   Result<void> prepare(Connection& connection, const std::string& sql) {
-    if (!starts_like_select(sql)) return user_error("not a SELECT", kOnlySelect);
     const idx_t count = duckdb_extract_statements(connection.raw(), sql.c_str(), &extracted_);
-    if (count == 0) return user_error(duckdb_extract_statements_error(extracted_));
+    if (count == 0) {
+      const char* fault = duckdb_extract_statements_error(extracted_);
+      return user_error(fault == nullptr ? "there is no statement" : fault, kOnlySelect);
+    }
     if (count != 1) return user_error("several statements", kOnlySelect);
     if (duckdb_prepare_extracted_statement(connection.raw(), extracted_, 0, &prepared_) != DuckDBSuccess) {
       return user_error(duckdb_prepare_error(prepared_));
@@ -308,6 +297,7 @@ Result<void> emit_chunk(duckdb_data_chunk chunk, const std::vector<duckdb_type>&
 }
 
 Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& limits) {
+  if (limits.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
   if (watchdog.fired()) {
     return Error{ErrorCode::kLimit, "the query took longer than " + std::to_string(limits.seconds) + " s",
                  ""};
@@ -319,9 +309,8 @@ Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& l
   return user_error(text);
 }
 
-Result<void> stream_rows(Connection& connection, Statement& statement, const std::vector<duckdb_type>& types,
+Result<void> stream_rows(Statement& statement, const std::vector<duckdb_type>& types, Watchdog& watchdog,
                          const QueryLimits& limits, const QuerySink& sink) {
-  Watchdog watchdog(connection.raw(), limits.seconds);
   duckdb_pending_result pending = nullptr;
   duckdb_result result{};
   Result<void> done;
@@ -344,34 +333,55 @@ Result<void> stream_rows(Connection& connection, Statement& statement, const std
   return done;
 }
 
-}  // namespace
-
-Result<void> run_user_query(const RunFiles& files, const std::string& sql, const QueryLimits& limits,
-                            const QuerySink& sink) {
-  NL_TRY(const auto confined, Confined::open(files, sql, limits, ""));
-  Connection& connection = confined->connection();
-  Statement statement;
-  NL_CHECK(statement.prepare(connection, sql));
-  Shape shape = shape_of(statement.raw());
-  NL_CHECK(sink.columns(shape.columns));
-  if (shape.native) return stream_rows(connection, statement, shape.types, limits, sink);
-  Statement cast;
-  NL_CHECK(cast.prepare(connection, with_casts(sql, shape)));
-  const std::vector<duckdb_type> types = shape_of(cast.raw()).types;
-  return stream_rows(connection, cast, types, limits, sink);
+/// Names in the result must differ: JSON objects and Parquet files need that.
+void make_unique(std::vector<ResultColumn>& columns) {
+  std::set<std::string> taken;
+  for (auto& column : columns) {
+    std::string name = column.name;
+    for (int n = 1; taken.contains(name); n++) name = column.name + "_" + std::to_string(n);
+    taken.insert(name);
+    column.name = name;
+  }
 }
 
-Result<void> run_user_query_to_parquet(const RunFiles& files, const std::string& sql,
+Result<void> prepare_select(Confined& confined, Statement& statement, const std::string& sql,
+                            Watchdog& watchdog, const QueryLimits& limits) {
+  const auto prepared = statement.prepare(confined.connection(), sql);
+  if (!prepared && watchdog.fired()) return query_failed(nullptr, watchdog, limits);
+  NL_CHECK(prepared);
+  if (!confined.is_select()) return user_error("not a SELECT", kOnlySelect);
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_user_query(const RunFiles& files, const std::string& given, const QueryLimits& limits,
+                            const QuerySink& sink) {
+  const std::string sql = without_end(given);
+  NL_TRY(const auto confined, Confined::open(files, sql, limits, ""));
+  Watchdog watchdog(confined->connection().raw(), limits);
+  Statement statement;
+  NL_CHECK(prepare_select(*confined, statement, sql, watchdog, limits));
+  Shape shape = shape_of(statement.raw());
+  make_unique(shape.columns);
+  NL_CHECK(sink.columns(shape.columns));
+  if (shape.native) return stream_rows(statement, shape.types, watchdog, limits, sink);
+  Statement cast;
+  NL_CHECK(cast.prepare(confined->connection(), with_casts(sql, shape)));
+  return stream_rows(cast, shape_of(cast.raw()).types, watchdog, limits, sink);
+}
+
+Result<void> run_user_query_to_parquet(const RunFiles& files, const std::string& given,
                                        const QueryLimits& limits, const std::string& path) {
+  const std::string sql = without_end(given);
   NL_TRY(const auto confined, Confined::open(files, sql, limits, path));
-  Connection& connection = confined->connection();
+  Watchdog watchdog(confined->connection().raw(), limits);
   {
     Statement statement;  // the text alone must be one SELECT before it may stand in a COPY
-    NL_CHECK(statement.prepare(connection, sql));
+    NL_CHECK(prepare_select(*confined, statement, sql, watchdog, limits));
   }
-  Watchdog watchdog(connection.raw(), limits.seconds);
-  const auto copied = connection.run("COPY (\n" + sql + "\n) TO " + sql_quoted(path) +
-                                     " (FORMAT parquet, USE_TMP_FILE false)");
+  const auto copied = confined->connection().run("COPY (SELECT * FROM (\n" + sql + "\n)) TO " +
+                                                 sql_quoted(path) + " (FORMAT parquet, USE_TMP_FILE false)");
   if (!copied) return query_failed(copied.error().message.c_str(), watchdog, limits);
   return {};
 }

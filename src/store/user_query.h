@@ -17,6 +17,7 @@ struct QueryLimits {
   int threads = 2;
   int memory_mb = 4096;
   int seconds = 600;
+  std::function<bool()> cancelled = [] { return false; };
 };
 
 enum class CellKind { kNumber, kBoolean, kText };

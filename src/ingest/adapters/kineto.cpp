@@ -17,6 +17,7 @@
 #include "ingest/adapter.h"
 #include "ingest/interner.h"
 #include "ingest/json_cursor.h"
+#include "ingest/small_json.h"
 #include "ingest/trace_event.h"
 #include "ingest/track_table.h"
 #include "ingest/window_pipeline.h"
@@ -260,7 +261,6 @@ struct ParsedWindow {
   int64_t seen = 0;
   int64_t stored = 0;
   int64_t min_start_ns = INT64_MAX;
-  int64_t max_start_ns = INT64_MIN;
   bool has_nanoseconds = false;
 };
 
@@ -327,7 +327,7 @@ class WindowParser {
       case 's':
       case 't':
       case 'f':
-        return take_flow(phase);
+        return take_flow();
       case 'i':
       case 'I':
         return take_instant();
@@ -380,13 +380,13 @@ class WindowParser {
         set_sync(row, track, name, category, start, duration);
         break;
       case TableId::allocations:
-        set_allocation(row, track, category, start);
+        set_allocation(row, track, start);
         break;
       default:
         set_span(row, track, name, category, c, start, duration);
         break;
     }
-    if (!set_args(c, table, row)) return false;
+    if (!valid_ids_ || !set_args(c, table, row)) return false;
     if (table == TableId::kernels || table == TableId::copies) complete_device(table, row);
     out_->stored++;
     last_ = {event_.process, event_.thread, start, correlation_};
@@ -395,6 +395,7 @@ class WindowParser {
 
   /// False if the event was dropped for want of a time.
   bool read_times(int64_t& start, int64_t& duration) {
+    constexpr int64_t kLastTime = 4'000'000'000'000'000'000;  // base + start + duration stay within int64
     if (event_.time.empty()) return !drop("no_time");
     switch (parse_decimal(unquoted(event_.time), 3, start)) {
       case DecimalParse::kExact:
@@ -406,26 +407,24 @@ class WindowParser {
       case DecimalParse::kBad:
         return !drop("bad_time");
     }
-    if (!event_.duration.empty()) read_duration(start, duration);
-    if (start != 0) {
-      out_->min_start_ns = std::min(out_->min_start_ns, start);
-      out_->max_start_ns = std::max(out_->max_start_ns, start);
-    }
+    if (start > kLastTime || start < -kLastTime) return !drop("time_out_of_range");
+    if (!event_.duration.empty()) read_duration(duration);
+    if (start != 0) out_->min_start_ns = std::min(out_->min_start_ns, start);
     if (start % 1000 != 0) out_->has_nanoseconds = true;
     return true;
   }
 
   /// A duration that is negative, not a number or past the end of time stays with the row as text.
-  void read_duration(int64_t start, int64_t& duration) {
+  void read_duration(int64_t& duration) {
+    constexpr int64_t kLongest = 1'000'000'000'000'000'000;  // 31 years
     int64_t value = 0;
-    int64_t end = 0;
     const auto parsed = parse_decimal(unquoted(event_.duration), 3, value);
     const char* oddity = nullptr;
     if (parsed == DecimalParse::kBad) {
       oddity = "bad_duration";
     } else if (value < 0) {
       oddity = "negative_duration";
-    } else if (__builtin_add_overflow(start, value, &end)) {
+    } else if (value > kLongest) {
       oddity = "duration_out_of_range";
     } else {
       duration = value;
@@ -478,12 +477,10 @@ class WindowParser {
     set(kTable, row, syncs::dur_ns, duration);
   }
 
-  void set_allocation(size_t row, int64_t track, int64_t category, int64_t start) {
+  void set_allocation(size_t row, int64_t track, int64_t start) {
     constexpr auto kTable = TableId::allocations;
     set(kTable, row, allocations::track_id, track);
     set(kTable, row, allocations::start_ns, start);
-    // The category says only how old the trace is.
-    (void)category;
   }
 
   void set_span(size_t row, int64_t track, int64_t name, int64_t category, Class c, int64_t start,
@@ -544,7 +541,7 @@ class WindowParser {
     switch (target.value) {
       case Value::kInt: {
         int64_t number = 0;
-        if (!parse_int64(raw, number) || number == kNull) return false;
+        if (!parse_int64(raw, number) || number == kNull || (raw.size() > 1 && raw[0] == '0')) return false;
         const model::Type type = model::table(target.table).columns[static_cast<size_t>(target.column)].type;
         if (type == model::Type::i32 && number != static_cast<int32_t>(number)) return false;
         if (target.column == correlation_column(target.table)) correlation_ = number;
@@ -625,6 +622,7 @@ class WindowParser {
       p += text.size();
     };
     const auto put_member = [&](const TraceArg& arg) {
+      if (!has_valid_escapes(arg.key)) return false;
       put(p[-1] == '{' ? "\"" : ",\"");
       put(arg.key);
       put("\":");
@@ -718,21 +716,28 @@ class WindowParser {
         return static_cast<int64_t>(i);
       }
     }
+    valid_ids_ = valid_ids_ && is_id(event_.process) && is_id(event_.thread);
     tracks_.push_back({domain, event_.process, event_.thread});
     out_->tracks.push_back({domain, SourceId::of_token(event_.process), SourceId::of_token(event_.thread)});
     return static_cast<int64_t>(last.number);
   }
 
+  /// Absent, or a JSON scalar.
+  static bool is_id(std::string_view token) { return token.empty() || is_json_scalar(token); }
+
   // -- flows and metadata
 
-  bool take_flow(std::string_view phase) {
+  bool take_flow() {
     int64_t start = kNull;
     int64_t id = kNull;
     const std::string_view category = unquoted(event_.category);
     const bool launch_arrow = category == "ac2g" || category == "async_cpu_to_gpu" || category == "async";
     const bool plain = parse_int64(unquoted(event_.id), id) &&
                        parse_decimal(unquoted(event_.time), 3, start) == DecimalParse::kExact;
-    const bool comparable = launch_arrow && plain && id != kNull;
+    // "bp":"e" stands on every end and says nothing by itself.
+    std::erase_if(event_.extras, [](const TraceArg& e) { return e.key == "bp" && e.raw == "\"e\""; });
+    const bool comparable =
+        launch_arrow && plain && id != kNull && event_.args.empty() && event_.extras.empty();
     if (comparable && last_.time_ns == start && last_.correlation == id &&
         same_text(last_.process, event_.process) && same_text(last_.thread, event_.thread)) {
       out_->folded["flow_repeats_its_event"]++;
@@ -744,10 +749,10 @@ class WindowParser {
     if (comparable && last_.time_ns == kNull) {
       out_->open_flows.push_back({row, {std::string(event_.process), std::string(event_.thread), start, id}});
     }
-    return set_flow(row, phase, start, id);
+    return is_id(event_.process) && is_id(event_.thread) && is_id(event_.id) && set_flow(row, start, id);
   }
 
-  bool set_flow(size_t row, std::string_view phase, int64_t start, int64_t id) {
+  bool set_flow(size_t row, int64_t start, int64_t id) {
     constexpr auto kTable = TableId::flows;
     const std::pair<std::string_view, int> texts[] = {{event_.name, flows::name},
                                                       {event_.category, flows::category}};
@@ -771,9 +776,6 @@ class WindowParser {
         event_.extras.push_back({column == flows::process_id ? "pid" : "tid", token});
       }
     }
-    (void)phase;
-    // "bp":"e" stands on every end and says nothing by itself.
-    std::erase_if(event_.extras, [](const TraceArg& e) { return e.key == "bp" && e.raw == "\"e\""; });
     rest_.clear();
     for (const TraceArg& arg : event_.args) rest_.push_back(&arg);
     out_->stored++;
@@ -838,6 +840,7 @@ class WindowParser {
   size_t last_category_ = 0;
   LastEvent last_;
   int64_t correlation_ = kNull;
+  bool valid_ids_ = true;
   int64_t last_device_ = kNull;
   ParsedWindow* out_ = nullptr;
   Batch* batch_ = nullptr;
@@ -883,13 +886,12 @@ class Settler {
     }
     devices_.merge(window.devices);
     min_start_ns_ = std::min(min_start_ns_, window.min_start_ns);
-    max_start_ns_ = std::max(max_start_ns_, window.max_start_ns);
     has_nanoseconds_ = has_nanoseconds_ || window.has_nanoseconds;
     return sink_.push(std::move(window.batch));
   }
 
   Result<void> finish(const std::string& envelope_text) {
-    const auto envelope = nlohmann::json::parse(envelope_text, nullptr, false);
+    const auto envelope = parse_small_json(envelope_text);
     if (!envelope.is_object()) {
       return Error{ErrorCode::kBadInput, "the JSON around \"traceEvents\" is not valid",
                    "the file is truncated or of another format"};
@@ -1026,12 +1028,9 @@ class Settler {
     clock.kind = min_start_ns_ != INT64_MAX && min_start_ns_ >= kYear2000 ? "unix" : "relative";
     if (envelope.contains("baseTimeNanoseconds")) {
       const auto& base = envelope["baseTimeNanoseconds"];
-      int64_t unused = 0;
-      const bool fits =
-          base.is_number_integer() && (!base.is_number_unsigned() || base.get<uint64_t>() <= INT64_MAX);
-      if (fits && max_start_ns_ != INT64_MIN &&
-          !__builtin_add_overflow(base.get<int64_t>(), max_start_ns_, &unused) &&
-          !__builtin_add_overflow(base.get<int64_t>(), min_start_ns_, &unused)) {
+      constexpr int64_t kLastBase = 4'000'000'000'000'000'000;
+      const bool fits = base.is_number_integer() && base <= kLastBase && base >= -kLastBase;
+      if (fits) {
         clock.kind = "unix";
         clock.base_unix_ns = base.get<int64_t>();
       } else {
@@ -1069,7 +1068,6 @@ class Settler {
   std::optional<EventKey> last_event_;
   std::set<int32_t> devices_;
   int64_t min_start_ns_ = INT64_MAX;
-  int64_t max_start_ns_ = INT64_MIN;
   bool has_nanoseconds_ = false;
 };
 

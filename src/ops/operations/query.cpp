@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <array>
+#include <charconv>
 #include <thread>
 
 #include "assemble/assemble.h"
@@ -21,7 +23,7 @@ constexpr char kParameters[] = R"({
             "description": "run id, @latest, bundle folder or profile"},
     "sql": {"type": "string", "x-positional": 2, "description": "one SELECT over the tables of: neurolens schema"},
     "format": {"type": "string", "enum": ["table", "csv", "json", "parquet"], "description": "default: table"},
-    "seconds": {"type": "integer", "minimum": 1, "default": 600, "description": "give up after so many seconds"}
+    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600, "description": "give up after so many seconds"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -33,6 +35,13 @@ constexpr size_t kMaxRowsInMemory = 100'000;
 
 std::string json_string(std::string_view text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Is the text the shortest one of this number?
+bool same_double(double number, std::string_view text) {
+  std::array<char, 64> shortest;
+  const auto end = std::to_chars(shortest.data(), shortest.data() + shortest.size(), number).ptr;
+  return text == std::string_view(shortest.data(), static_cast<size_t>(end - shortest.data()));
 }
 
 std::string csv_field(std::string_view text) {
@@ -48,6 +57,17 @@ std::string csv_field(std::string_view text) {
 std::string json_value(const store::Cell& cell, store::CellKind kind) {
   if (cell.is_null) return "null";
   return kind == store::CellKind::kText ? json_string(cell.text) : std::string(cell.text);
+}
+
+/// A number that JSON readers would round stays text.
+json exact_json(const store::Cell& cell, store::CellKind kind) {
+  if (cell.is_null) return nullptr;
+  if (kind == store::CellKind::kText) return cell.text;
+  json value = json::parse(cell.text, nullptr, false);
+  if (value.is_discarded()) return cell.text;
+  if (value.is_number_float() && value.dump() != cell.text && !same_double(value.get<double>(), cell.text))
+    return cell.text;
+  return value;
 }
 
 /// Writes rows to the byte stream as they come, in pieces.
@@ -77,7 +97,7 @@ class RowStream {
     if (format_ == "csv") {
       for (size_t c = 0; c < cells.size(); c++) {
         if (c > 0) text_ += ',';
-        if (!cells[c].is_null) text_ += csv_field(cells[c].text);
+        if (!cells[c].is_null) text_ += cells[c].text.empty() ? "\"\"" : csv_field(cells[c].text);
       }
     } else {
       text_ += rows_ == 0 ? "[\n{" : ",\n{";
@@ -126,8 +146,7 @@ Result<Outcome> collect(const store::RunFiles& files, const std::string& sql,
     }
     json row = json::array();
     for (size_t c = 0; c < cells.size(); c++) {
-      const json value = json::parse(json_value(cells[c], columns[c].kind), nullptr, false);
-      row.push_back(value.is_discarded() ? json(cells[c].text) : value);
+      row.push_back(exact_json(cells[c], columns[c].kind));
     }
     outcome.data["rows"].push_back(std::move(row));
     return {};
@@ -141,6 +160,16 @@ Result<Outcome> collect(const store::RunFiles& files, const std::string& sql,
   return outcome;
 }
 
+Result<void> copy_file(Context& context, const std::string& path) {
+  NL_TRY(File file, File::open_to_read(path));
+  std::vector<char> piece(1 << 18);
+  for (;;) {
+    NL_TRY(const size_t n, file.read(piece.data(), piece.size()));
+    if (n == 0) return {};
+    NL_CHECK(context.bytes({piece.data(), n}));
+  }
+}
+
 Result<void> stream_parquet(Context& context, const store::RunFiles& files, const std::string& sql,
                             const store::QueryLimits& limits) {
   const char* folder = std::getenv("TMPDIR");
@@ -150,10 +179,7 @@ Result<void> stream_parquet(Context& context, const store::RunFiles& files, cons
   if (fd < 0) return errno_error("cannot create", path, errno);
   ::close(fd);
   Result<void> done = store::run_user_query_to_parquet(files, sql, limits, path);
-  if (done) {
-    const auto text = read_file(path);
-    done = text ? context.bytes(*text) : Result<void>(text.error());
-  }
+  if (done) done = copy_file(context, path);
   ::unlink(path.c_str());
   return done;
 }
@@ -165,6 +191,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   store::QueryLimits limits;
   limits.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   limits.seconds = parameters.value("seconds", 600);
+  limits.cancelled = context.cancelled;
   const std::string sql = parameters["sql"];
   const std::string format = parameters.value("format", "table");
   if (format == "table" || !context.bytes) return collect(files, sql, limits);

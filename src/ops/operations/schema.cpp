@@ -1,8 +1,11 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "model/tables.h"
 #include "ops/text.h"
 #include "store/run_document.h"
+#include "store/run_views.h"
 
 namespace nl::ops {
 namespace {
@@ -12,7 +15,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {"what": {"type": "string", "x-positional": 1,
-                 "description": "a table, or run for the JSON Schema of run.json; nothing: all tables"}}})";
+                 "description": "a table, run (the JSON Schema of run.json) or operations; nothing: all tables"}}})";
 
 constexpr char kResult[] = R"({
   "type": "object",
@@ -36,6 +39,11 @@ Result<Outcome> run(Context&, const json& parameters) {
     outcome.data = {{"run_schema", json::parse(store::run_schema_text())}};
     return outcome;
   }
+  if (what == "operations") {
+    outcome.data = {{"operations", json::array()}};
+    for (const Operation* operation : all_operations()) outcome.data["operations"].push_back(operation->name);
+    return outcome;
+  }
   outcome.data = {{"tables", json::array()}};
   for (const auto& table : model::all_tables()) {
     if (what.empty() || what == table.name) outcome.data["tables"].push_back(table_json(table));
@@ -49,6 +57,7 @@ Result<Outcome> run(Context&, const json& parameters) {
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
+  if (outcome.data.contains("operations")) return outcome.data["operations"].dump() + "\n";
   if (outcome.data.contains("run_schema")) return outcome.data["run_schema"].dump(2) + "\n";
   const auto& tables = outcome.data["tables"];
   using enum TextTable::Align;

@@ -60,6 +60,11 @@ Result<Outcome> run(Context& context, const json& parameters) {
   return outcome;
 }
 
+/// What cannot be told is said so.
+std::string known_duration(const json& ns) {
+  return ns.is_null() ? "unknown" : duration_text(ns);
+}
+
 std::string device_name(const json& hardware, int64_t number) {
   for (const auto& device : hardware["devices"]) {
     if (device["device"] == number) return device.value("name", "");
@@ -86,8 +91,8 @@ std::string devices_text(const json& data, const TextStyle& style) {
     const std::string name = d["device"].is_null() ? "" : device_name(data["hardware"], d["device"]);
     out += fmt::format("  {}  {} {}: {} kernels, {}; {} copies, {}, {}\n", dim("device  ", style), number,
                        name.empty() ? "(no name in the source)" : name, grouped(d["kernels"]),
-                       duration_text(d["kernel_ns"]), grouped(d["copies"]), duration_text(d["copy_ns"]),
-                       bytes_text(d["copy_bytes"]));
+                       known_duration(d["kernel_ns"]), grouped(d["copies"]), known_duration(d["copy_ns"]),
+                       d["copy_bytes"].is_null() ? "unknown" : bytes_text(d["copy_bytes"]));
   }
   return out;
 }
@@ -123,7 +128,7 @@ std::string top_text(const json& data, const TextStyle& style) {
   const size_t name_width = style.width > 70 ? static_cast<size_t>(style.width) - 52 : 20;
   for (const auto& row : data["top"]) {
     const double share = row["share"].is_null() ? 0 : row["share"].get<double>();
-    table.add({share_text(row["share"]), duration_text(row["total_ns"]), grouped(row["calls"]),
+    table.add({share_text(row["share"]), known_duration(row["total_ns"]), grouped(row["calls"]),
                bar(share, 12),
                shortened(row["name"].is_null() ? "(no name)" : row["name"].get<std::string>(), name_width)});
   }
@@ -153,7 +158,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   if (kernels["count"] != 0) {
     out += fmt::format("  {}  {} of {} names, {} in all; {} with their launch, {} inside an op\n",
                        dim("kernels ", style), grouped(kernels["count"]), grouped(kernels["names"]),
-                       duration_text(kernels["total_ns"]), grouped(kernels["linked"]),
+                       known_duration(kernels["total_ns"]), grouped(kernels["linked"]),
                        grouped(kernels["in_ops"]));
   }
   if (data["ops"]["count"] != 0) {

@@ -1,11 +1,14 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/sha256.h"
 #include "ops/run_names.h"
 #include "ops/text.h"
 #include "store/bundle_writer.h"
 #include "store/engine.h"
+#include "store/ledger.h"
 #include "store/run_document.h"
 
 namespace nl::ops {
@@ -56,6 +59,28 @@ void check_id(const json& document, const std::string& run_id, Checks& checks) {
   checks.add("run_id", same, same ? "follows from the sources" : "the sources give " + short_id(computed));
 }
 
+/// run.json against what the ledger noted when it was written; a bundle from elsewhere has no such note.
+Result<void> check_document(const Context& context, const NamedRun& named, Checks& checks) {
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_TRY(const auto receipt, ledger.receipt(named.run_id));
+  if (!receipt || named.bundle != ledger.run_folder(named.run_id)) return {};
+  NL_TRY(const std::string sha256, sha256_of_file(named.bundle + "/run.json"));
+  const bool same = sha256 == receipt->document_sha256;
+  checks.add("receipt", same, same ? "run.json is as it was written" : "run.json is not as it was written");
+  return {};
+}
+
+/// A file that run.json does not list was not imported.
+void check_strangers(const json& document, const std::string& bundle, Checks& checks) {
+  for (const auto& name : list_folder(bundle)) {
+    const auto& tables = document["tables"];
+    const bool listed = std::any_of(tables.begin(), tables.end(), [&](const json& table) {
+      return store::table_file_name(table["name"].get<std::string>()) == name;
+    });
+    if (!listed && name.ends_with(".parquet")) checks.add(name, false, "not one of the run's tables");
+  }
+}
+
 void check_counts(const json& document, Checks& checks) {
   const auto& counts = document["capture"]["counts"];
   const int64_t seen = counts["seen"];
@@ -84,13 +109,15 @@ void check_table(store::Connection& connection, const std::string& bundle, const
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(const auto named, resolve_run_unread(context, parameters["run"]));
   Checks checks;
   const auto document = store::read_run_document(named.bundle + "/run.json");
   checks.add("run.json", document.has_value(), document ? "follows the schema" : document.error().message);
   if (document) {
+    NL_CHECK(check_document(context, named, checks));
     check_id(*document, named.run_id, checks);
     check_counts(*document, checks);
+    check_strangers(*document, named.bundle, checks);
     NL_TRY(const auto engine, store::Engine::open({1, 256, ""}));
     NL_TRY(auto connection, engine->connect());
     for (const auto& table : (*document)["tables"]) check_table(connection, named.bundle, table, checks);

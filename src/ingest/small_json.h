@@ -1,0 +1,15 @@
+#pragma once
+// JSON that is small by nature (the text around the events, metadata), read into a tree. Nesting is bounded:
+// the tree's library copies and prints by recursion.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace nl::ingest {
+
+inline constexpr int kMaxSmallJsonDepth = 128;
+
+/// A discarded value if the text is not valid JSON or nests deeper than kMaxSmallJsonDepth.
+nlohmann::json parse_small_json(std::string_view text);
+
+}  // namespace nl::ingest
