@@ -1,0 +1,97 @@
+// Every folder tests/golden/<format>/<case> holds input.* and expected.txt. One runner gives each case for
+// free: detection without a name, equal rows at any number of threads and window size, a Parquet round trip,
+// truncation at many places. NEUROLENS_UPDATE_GOLDEN=1 writes expected.txt anew; look at the difference
+// before you commit it.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/files.h"
+#include "run_text.h"
+
+namespace nl::golden {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+  std::string format, name, folder;
+};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  const std::string root = NEUROLENS_SOURCE_DIR "/tests/golden";
+  for (const auto& format : list_folder(root)) {
+    if (!fs::is_directory(root + "/" + format)) continue;
+    for (const auto& name : list_folder(root + "/" + format))
+      cases.push_back({format, name, root + "/" + format + "/" + name});
+  }
+  return cases;
+}
+
+std::string input_of(const Case& c) {
+  for (const auto& name : list_folder(c.folder)) {
+    if (name.starts_with("input.")) return read_file(c.folder + "/" + name).value();
+  }
+  return {};
+}
+
+class Golden : public testing::TestWithParam<Case> {};
+
+TEST_P(Golden, GivesTheExpectedRows) {
+  const std::string text = text_of_bytes(input_of(GetParam()), {});
+  const std::string path = GetParam().folder + "/expected.txt";
+  if (std::getenv("NEUROLENS_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(write_file_durably(path, text));
+  }
+  EXPECT_EQ(text, read_file(path).value());
+}
+
+TEST_P(Golden, IsDetectedWithoutAName) {
+  const std::string bytes = input_of(GetParam());
+  const auto adapter = ingest::choose_adapter(std::string_view(bytes).substr(0, ingest::kHeadBytes), "", "");
+  ASSERT_TRUE(adapter) << adapter.error().message;
+  EXPECT_EQ((*adapter)->format, GetParam().format);
+}
+
+TEST_P(Golden, DoesNotDependOnThreadsOrWindows) {
+  const std::string bytes = input_of(GetParam());
+  const std::string expected = text_of_bytes(bytes, {});
+  for (const int threads : {1, 2, 4}) {
+    ingest::ReadOptions options;
+    options.threads = threads;
+    options.window_bytes = 1;  // as small as it gets
+    EXPECT_EQ(text_of_bytes(bytes, options), expected) << threads << " threads";
+  }
+}
+
+TEST_P(Golden, SurvivesParquet) {
+  const std::string bytes = input_of(GetParam());
+  const std::string expected = text_of_bytes(bytes, {});
+  if (expected.starts_with("error")) return;
+  const std::string folder =
+      testing::TempDir() + "neurolens-golden-" + std::to_string(::getpid()) + GetParam().name;
+  const auto text = text_of_bundle(bytes, folder);
+  remove_tree(folder);
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(*text, expected);
+}
+
+TEST_P(Golden, EndsWithAnErrorWhenTruncated) {
+  const std::string bytes = input_of(GetParam());
+  const size_t whole = bytes.find_last_not_of(" \n") + 1;
+  const size_t step = std::max<size_t>(1, whole / 200);
+  for (size_t size = 0; size < whole; size += step) {
+    const std::string text = text_of_bytes(std::string_view(bytes).substr(0, size), {});
+    EXPECT_TRUE(text.starts_with("error ")) << size << " bytes: " << text.substr(0, 200);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Golden, testing::ValuesIn(all_cases()),
+                         [](const auto& param) { return param.param.format + "_" + param.param.name; });
+
+}  // namespace
+}  // namespace nl::golden

@@ -1,0 +1,98 @@
+#include "ingest/json_array.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "ingest/json_cursor.h"
+
+namespace nl::ingest {
+namespace {
+
+using nlohmann::json;
+
+/// All elements of all windows, and the envelope.
+Result<std::pair<json, json>> split(const std::string& text, JsonArrayLimits limits) {
+  NL_TRY(auto source, open_memory(text));
+  JsonArraySplitter splitter(*source, "events", limits);
+  json elements = json::array();
+  JsonWindow window;
+  for (;;) {
+    NL_TRY(const bool more, splitter.next(window));
+    if (!more) break;
+    for (auto& element : json::parse(std::string(window.text, window.size)))
+      elements.push_back(std::move(element));
+  }
+  return std::pair{elements, json::parse(splitter.envelope())};
+}
+
+std::string nasty_text(std::mt19937& random) {
+  static const char* const kBits[] = {"},{", "\"", "\\",  "\\\\", "],", "[",  "{", "}",
+                                      "]",   ",",  "\"}", "é",    "\n", "😀", "x"};
+  std::string text;
+  for (size_t n = random() % 12; n > 0; n--) text += kBits[random() % std::size(kBits)];
+  return text;
+}
+
+TEST(JsonArraySplitter, CutsOnlyBetweenElements) {
+  std::mt19937 random(3);
+  json elements = json::array();
+  for (int i = 0; i < 20'000; i++) {
+    elements.push_back(
+        {{"name", nasty_text(random)}, {nasty_text(random), {{"nest", {1, {{"a", nasty_text(random)}}}}}}});
+  }
+  const json document = {{"a", {{"events", "not this"}}}, {"events", elements}, {"z", {1, 2}}};
+  for (const int indent : {-1, 1}) {
+    JsonArrayLimits limits;
+    limits.window_bytes = 100'000;
+    const auto got = split(document.dump(indent), limits);
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(got->first, elements);
+    EXPECT_EQ(got->second, (json{{"a", {{"events", "not this"}}}, {"events", json::array()}, {"z", {1, 2}}}));
+  }
+}
+
+TEST(JsonArraySplitter, GrowsForLargeElementsUpToTheLimit) {
+  const json document = {{"events", {std::string(500'000, 'x'), 1}}};
+  JsonArrayLimits limits;
+  limits.window_bytes = 70'000;
+  EXPECT_EQ(split(document.dump(), limits)->first, document["events"]);
+  limits.max_element_bytes = 200'000;
+  const auto refused = split(document.dump(), limits);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kLimit);
+}
+
+TEST(JsonArraySplitter, TakesATopLevelArray) {
+  EXPECT_EQ(split(" [1, {\"a\": []}, 3] ", {})->first, (json{1, {{"a", json::array()}}, 3}));
+}
+
+TEST(JsonScan, BothBuildsAgree) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 2000; round++) {
+    std::string text;
+    while (text.size() < 640) text += "\"\\[]{},:x "[random() % 10];
+    text.resize(640);
+    JsonScanState a, b;
+    size_t comma_a = kNoOffset, comma_b = kNoOffset;
+    const size_t end_a = json_scan_any(text.data(), 0, 640, a, &comma_a);
+    const size_t end_b = json_scan()(text.data(), 0, 640, b, &comma_b);
+    ASSERT_EQ(end_a, end_b);
+    ASSERT_EQ(comma_a, comma_b);
+  }
+}
+
+TEST(JsonCursor, ChecksScalars) {
+  for (const char* good :
+       {"0", "-1", "1.5", "1e5", "-0.1E-2", "true", "false", "null", "\"\"", "\"\\u00e9\\n\""}) {
+    EXPECT_TRUE(is_json_scalar(good)) << good;
+  }
+  for (const char* bad :
+       {"", "01", "1.", ".5", "-", "nan", "inf", "True", "\"\\q\"", "\"\\u00g0\"", "+1", "1e", "\"\\u12\""}) {
+    EXPECT_FALSE(is_json_scalar(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace nl::ingest

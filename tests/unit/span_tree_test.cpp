@@ -1,0 +1,89 @@
+#include "assemble/span_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace nl::assemble {
+namespace {
+
+using model::kNull;
+
+/// The innermost span that contains another one, by looking at all pairs.
+int64_t parent_by_search(const std::vector<SpanRecord>& spans, const SpanRecord& span) {
+  const auto outer = [](const SpanRecord& a, const SpanRecord& b) {
+    if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+    if (a.dur_ns != b.dur_ns) return a.dur_ns > b.dur_ns;
+    if (a.rank != b.rank) return a.rank < b.rank;
+    return a.span_id < b.span_id;
+  };
+  const SpanRecord* best = nullptr;
+  for (const auto& other : spans) {
+    if (other.span_id == span.span_id || other.track_id != span.track_id || !outer(other, span)) continue;
+    if (other.start_ns + other.dur_ns <= span.start_ns) continue;
+    if (best == nullptr || outer(*best, other)) best = &other;
+  }
+  return best == nullptr ? kNull : best->span_id;
+}
+
+TEST(SpanForest, FindsParentDepthAndOp) {
+  SpanForest forest(testing::TempDir());
+  ASSERT_TRUE(forest.add(0, 100, 0, SpanRank::kOuter));
+  ASSERT_TRUE(forest.add(10, 50, 0, SpanRank::kOp));
+  ASSERT_TRUE(forest.add(20, 10, 0, SpanRank::kRuntime));
+  ASSERT_TRUE(forest.add(20, 10, 1, SpanRank::kRuntime));
+  ASSERT_TRUE(forest.add(70, 60, 0, SpanRank::kOuter));
+  ASSERT_TRUE(forest.build());
+  EXPECT_EQ(forest.place(0).parent_id, kNull);
+  EXPECT_EQ(forest.place(1).op_id, 1);
+  EXPECT_EQ(forest.place(2).parent_id, 1);
+  EXPECT_EQ(forest.place(2).op_id, 1);
+  EXPECT_EQ(forest.place(2).depth, 2);
+  EXPECT_EQ(forest.place(3).parent_id, kNull) << "another track";
+  EXPECT_TRUE(forest.place(4).crosses_parent);
+  EXPECT_FALSE(forest.place(2).crosses_parent);
+}
+
+TEST(SpanForest, KeepsDurationsOfHours) {
+  SpanForest forest(testing::TempDir());
+  ASSERT_TRUE(forest.add(0, 3'600'000'000'000, 0, SpanRank::kOuter));
+  ASSERT_TRUE(forest.add(3'000'000'000'000, 5'000'000'000, 0, SpanRank::kOuter));
+  ASSERT_TRUE(forest.add(3'004'900'000'000, 1, 0, SpanRank::kOuter));
+  ASSERT_TRUE(forest.build());
+  EXPECT_EQ(forest.place(1).parent_id, 0);
+  EXPECT_EQ(forest.place(2).parent_id, 1);
+}
+
+TEST(SpanForest, EqualsASearchOverRandomNestings) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; round++) {
+    std::vector<SpanRecord> spans;
+    SpanForest forest(testing::TempDir());
+    const int count = 1 + static_cast<int>(random() % 40);
+    for (int i = 0; i < count; i++) {
+      const SpanRecord span{static_cast<int64_t>(random() % 60), static_cast<int64_t>(random() % 30), i,
+                            static_cast<int32_t>(random() % 3) - 1, static_cast<SpanRank>(random() % 3)};
+      spans.push_back(span);
+      ASSERT_TRUE(forest.add(span.start_ns, span.dur_ns, span.track_id, span.rank));
+    }
+    ASSERT_TRUE(forest.build());
+    for (const auto& span : spans) {
+      EXPECT_EQ(forest.place(static_cast<size_t>(span.span_id)).parent_id, parent_by_search(spans, span))
+          << "round " << round << " span " << span.span_id;
+    }
+  }
+}
+
+TEST(SpillVector, GivesBackWhatWentToDisk) {
+  SpillVector<int64_t> values(testing::TempDir());
+  constexpr int64_t kCount = 2'500'000;
+  for (int64_t i = 0; i < kCount; i++) ASSERT_TRUE(values.push(i * 3));
+  const auto all = values.take();
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), static_cast<size_t>(kCount));
+  for (int64_t i = 0; i < kCount; i++) ASSERT_EQ((*all)[static_cast<size_t>(i)], i * 3);
+  EXPECT_EQ(values.size(), 0u);
+}
+
+}  // namespace
+}  // namespace nl::assemble
