@@ -47,6 +47,8 @@ target_include_directories(nl_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BI
 target_link_libraries(nl_flags INTERFACE nlohmann_json::nlohmann_json fmt::fmt-header-only Threads::Threads)
 target_compile_definitions(nl_flags INTERFACE NEUROLENS_VERSION="${PROJECT_VERSION}")
 if(NEUROLENS_SANITIZE)
+  # Instrumented code confuses g++'s analysis of std::function and friends.
+  target_compile_options(nl_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_compile_options(-fsanitize=${NEUROLENS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${NEUROLENS_SANITIZE})
 endif()

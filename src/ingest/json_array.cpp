@@ -190,6 +190,8 @@ Result<bool> JsonArraySplitter::next(JsonWindow& window) {
     carried_.assign(text + cut + 1, size - cut - 1);
     offset_ += static_cast<int64_t>(cut) + 1;
   }
+  window.is_whole = first_ && ended_;
+  first_ = false;
   window.text[0] = '[';
   text[cut] = ']';
   window.size = cut + 2;

@@ -21,15 +21,16 @@ struct JsonWindow {
   size_t capacity = 0;
   char* text = nullptr;
   size_t size = 0;
-  int64_t offset = 0;  ///< position of text[1] in the decompressed input
+  int64_t offset = 0;     ///< position of text[1] in the decompressed input
+  bool is_whole = false;  ///< the array has no other window; only then may it be empty
 };
 
 inline constexpr size_t kJsonPadding = 128;
 
 struct JsonArrayLimits {
   size_t window_bytes = 4 << 20;
-  size_t max_element_bytes = 64 << 20;
-  size_t max_envelope_bytes = 64 << 20;
+  size_t max_element_bytes = 16 << 20;
+  size_t max_envelope_bytes = 8 << 20;
 };
 
 class JsonArraySplitter {
@@ -56,6 +57,7 @@ class JsonArraySplitter {
   std::string carried_;  ///< text of the array that was read but not yet handed out
   int64_t offset_ = 0;   ///< position of carried_ in the input
   bool in_array_ = false;
+  bool first_ = true;
   bool ended_ = false;
 };
 

@@ -59,6 +59,40 @@ bool has_valid_escapes(std::string_view text) {
   return true;
 }
 
+namespace {
+
+/// Value of the escape \\uXXXX at p, or -1.
+int escaped_unit(const char* p, const char* end) {
+  if (end - p < 6 || p[0] != '\\' || p[1] != 'u') return -1;
+  int unit = 0;
+  for (int i = 2; i < 6; i++) {
+    const char c = p[i];
+    if (!is_hex(c)) return -1;
+    unit = unit * 16 + (is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+  }
+  return unit;
+}
+
+}  // namespace
+
+void replace_lone_surrogates(char* text, size_t size) {
+  const char* const end = text + size;
+  for (char* p = static_cast<char*>(std::memchr(text, '\\', size)); p != nullptr && p < end;) {
+    const int unit = escaped_unit(p, end);
+    const bool high = unit >= 0xD800 && unit < 0xDC00;
+    const int next = high ? escaped_unit(p + 6, end) : -1;
+    if (high && next >= 0xDC00 && next < 0xE000) {
+      p += 12;
+    } else if (unit >= 0xD800 && unit < 0xE000) {
+      std::memcpy(p + 2, "fffd", 4);
+      p += 6;
+    } else {
+      p += 2;
+    }
+    if (p < end) p = static_cast<char*>(std::memchr(p, '\\', static_cast<size_t>(end - p)));
+  }
+}
+
 bool is_json_scalar(std::string_view token) {
   if (token.empty()) return false;
   switch (token[0]) {
@@ -102,7 +136,7 @@ bool JsonCursor::take_value(std::string_view& raw) {
   const char* const begin = text_ + *at_;
   if (!skip_value(0)) return false;
   const char* end = text_ + *at_;
-  while (end > begin && static_cast<unsigned char>(end[-1]) <= ' ') end--;
+  while (end > begin && is_blank(end[-1])) end--;
   raw = {begin, static_cast<size_t>(end - begin)};
   return true;
 }

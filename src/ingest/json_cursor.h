@@ -13,6 +13,11 @@
 
 namespace nl::ingest {
 
+/// What JSON takes for a blank.
+inline bool is_blank(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 class JsonCursor {
  public:
   static constexpr int kMaxDepth = 128;
@@ -32,7 +37,7 @@ class JsonCursor {
   std::string_view token() const {
     const char* const begin = text_ + *at_;
     const char* end = text_ + at_[1];
-    while (end > begin && static_cast<unsigned char>(end[-1]) <= ' ') end--;
+    while (end > begin && is_blank(end[-1])) end--;
     return {begin, static_cast<size_t>(end - begin)};
   }
   /// A member's key without its quotes; the cursor then stands on the value. Escapes are left as they are.
@@ -72,6 +77,9 @@ class JsonIndex {
 
 /// Number, true, false, null or a string with valid escapes.
 bool is_json_scalar(std::string_view token);
+/// Writes U+FFFD over escaped surrogates without a partner, which engines refuse to read. `text` is valid
+/// JSON.
+void replace_lone_surrogates(char* text, size_t size);
 /// Text between two quotes, as the first stage passed it.
 bool has_valid_escapes(std::string_view text);
 

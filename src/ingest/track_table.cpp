@@ -27,7 +27,8 @@ bool set_column(model::Batch& batch, size_t row, int column, const nlohmann::jso
   const auto& value = args[member];
   if (value.is_string()) {
     batch.set_text(TableId::tracks, row, column, value.get<std::string>());
-  } else if (value.is_number_integer() && column != columns::process_name && column != columns::thread_name) {
+  } else if (value.is_number_integer() && value <= INT64_MAX && column != columns::process_name &&
+             column != columns::thread_name) {
     batch.set(TableId::tracks, row, column, value.get<int64_t>());
   } else {
     return false;

@@ -191,13 +191,18 @@ std::vector<std::string> linked_columns(std::string_view table) {
   return {};
 }
 
-Result<void> create_views(Connection& connection, const RunFiles& files, bool linked) {
+Result<void> create_views(Connection& connection, const RunFiles& files, bool linked,
+                          const std::set<std::string>& only) {
+  std::set<std::string> wanted = only;
+  for (const Link& link : kLinks) {
+    if (linked && wanted.contains(std::string(link.table))) wanted.insert(std::string(link.derived));
+  }
   // Derived tables first: other views refer to them.
   for (const bool derived : {true, false}) {
     for (const auto& table : model::all_tables()) {
-      if (is_derived(table) != derived) continue;
-      NL_CHECK(connection.run("CREATE VIEW " + std::string(table.name) + " AS " +
-                              view_of(connection, files, table, linked)));
+      const std::string name(table.name);
+      if (is_derived(table) != derived || (!wanted.empty() && !wanted.contains(name))) continue;
+      NL_CHECK(connection.run("CREATE VIEW " + name + " AS " + view_of(connection, files, table, linked)));
     }
   }
   return {};
@@ -276,7 +281,9 @@ QuerySyntax examine_query(Connection& connection, const std::string& sql) {
   syntax.refused = refused_function(statements);
   std::set<std::string> row_names;
   collect_row_names(statements, row_names);
-  syntax.mentions_links = mentions_links(statements, row_names) || mentions_catalog(statements);
+  const bool catalog = mentions_catalog(statements);
+  syntax.mentions_links = mentions_links(statements, row_names) || catalog;
+  if (!catalog) syntax.tables = row_names;
   return syntax;
 }
 

@@ -31,7 +31,9 @@ std::vector<std::string> parquet_files(const RunFiles& files);
 
 /// A table whose file is missing or damaged gets a view that says so when it is read; the others can still be
 /// asked.
-Result<void> create_views(Connection& connection, const RunFiles& files, bool linked);
+/// `only`: the tables that will be asked for; empty: all.
+Result<void> create_views(Connection& connection, const RunFiles& files, bool linked,
+                          const std::set<std::string>& only = {});
 
 /// Columns that the view of a table has besides its own, from the derived tables.
 std::vector<std::string> linked_columns(std::string_view table);
@@ -42,7 +44,8 @@ struct QuerySyntax {
   /// It names a derived column, or takes all columns of something; in doubt true. A join over millions of
   /// rows is then only made when it is needed.
   bool mentions_links = true;
-  std::string refused = {};  ///< a table function that is not for users; empty if there is none
+  std::string refused = {};           ///< a function that is not for users; empty if there is none
+  std::set<std::string> tables = {};  ///< names that may be tables; empty: any
 };
 QuerySyntax examine_query(Connection& connection, const std::string& sql);
 

@@ -87,7 +87,7 @@ class Confined {
     if (!syntax.refused.empty()) {
       return user_error("the function " + syntax.refused + " is not allowed here", kOnlySelect);
     }
-    NL_CHECK(create_views(c, files, syntax.mentions_links));
+    NL_CHECK(create_views(c, files, syntax.mentions_links, syntax.tables));
     self->is_select_ = syntax.is_select;
     NL_CHECK(c.run("SET enable_external_access = false"));
     NL_CHECK(c.run("SET lock_configuration = true"));

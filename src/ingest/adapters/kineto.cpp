@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/decimal.h"
@@ -274,11 +275,11 @@ class WindowParser {
     out_ = &out;
     batch_ = out.batch.get();
     strings_.clear();
-    tracks_.clear();
+    track_numbers_.clear();
     categories_.clear();
     last_ = {};
     NL_TRY(JsonCursor cursor, index_.index(window));
-    if (!read_events(cursor)) {
+    if (!read_events(cursor, window.is_whole)) {
       const auto at = window.offset + static_cast<int64_t>(cursor.position()) - 1;
       return Error{ErrorCode::kBadInput, "the JSON is not valid near byte " + std::to_string(at)};
     }
@@ -299,9 +300,9 @@ class WindowParser {
     int64_t correlation = kNull;
   };
 
-  bool read_events(JsonCursor& cursor) {
+  bool read_events(JsonCursor& cursor, bool may_be_empty) {
     if (!cursor.take('[')) return false;
-    if (cursor.take(']')) return true;
+    if (cursor.take(']')) return may_be_empty;
     for (;;) {
       out_->seen++;
       if (cursor.peek() == '{') {
@@ -641,6 +642,7 @@ class WindowParser {
     }
     put("}");
     const auto used = static_cast<size_t>(p - begin);
+    replace_lone_surrogates(begin, used);
     batch_->arena.shrink_last(size - used);
     batch_->set(table, row, column, batch_->add_string({begin, used}));
     return true;
@@ -683,7 +685,12 @@ class WindowParser {
 
   /// JSON text as it stands; told from a string by its first character.
   int64_t json_of(std::string_view raw) {
-    return strings_.get(raw, [&] { return batch_->add_string(batch_->arena.keep(raw)); });
+    return strings_.get(raw, [&] {
+      char* const copy = batch_->arena.reserve(raw.size());
+      std::memcpy(copy, raw.data(), raw.size());
+      replace_lone_surrogates(copy, raw.size());
+      return batch_->add_string({copy, raw.size()});
+    });
   }
 
   int64_t constant(std::string_view quoted) { return text_of(quoted); }
@@ -704,20 +711,17 @@ class WindowParser {
   int64_t track_of(Class c) {
     const TrackDomain domain = domain_of(c);
     LastTrack& last = last_tracks_[static_cast<size_t>(domain)];
-    if (!tracks_.empty() && last.number < tracks_.size() && same_text(event_.thread, last.thread) &&
+    if (last.number < out_->tracks.size() && same_text(event_.thread, last.thread) &&
         same_text(event_.process, last.process)) {
       return static_cast<int64_t>(last.number);
     }
-    last = {event_.process, event_.thread, tracks_.size()};
-    for (size_t i = tracks_.size(); i-- > 0;) {
-      if (tracks_[i].domain == domain && tracks_[i].process == event_.process &&
-          tracks_[i].thread == event_.thread) {
-        last.number = i;
-        return static_cast<int64_t>(i);
-      }
-    }
+    last = {event_.process, event_.thread, 0};
+    std::string key(1, static_cast<char>(domain));
+    key.append(event_.process).append(1, '\n').append(event_.thread);
+    const auto [known, is_new] = track_numbers_.try_emplace(std::move(key), out_->tracks.size());
+    last.number = known->second;
+    if (!is_new) return static_cast<int64_t>(last.number);
     valid_ids_ = valid_ids_ && is_id(event_.process) && is_id(event_.thread);
-    tracks_.push_back({domain, event_.process, event_.thread});
     out_->tracks.push_back({domain, SourceId::of_token(event_.process), SourceId::of_token(event_.thread)});
     return static_cast<int64_t>(last.number);
   }
@@ -821,10 +825,6 @@ class WindowParser {
     std::string_view process, thread;
     size_t number = SIZE_MAX;
   };
-  struct LocalTrack {
-    TrackDomain domain;
-    std::string_view process, thread;
-  };
 
   const ArgTargets& targets_;
   model::BatchPool& pool_;
@@ -833,7 +833,7 @@ class WindowParser {
   TraceEvent event_;
   std::vector<const TraceArg*> rest_;
   std::vector<Category> categories_;
-  std::vector<LocalTrack> tracks_;
+  std::unordered_map<std::string, size_t> track_numbers_;
   std::array<LastTrack, 2> last_tracks_;
   std::array<int64_t, 256> phases_{};
   std::string_view last_category_token_;
