@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kBusyMs = 30'000;
 constexpr char kLockSuffix[] = ".lock";
-constexpr int64_t kYoungNs = 60'000'000'000;  // a lock file is locked right after it is made
+constexpr int64_t kYoungNs = 60'000'000'000;
 
 constexpr char kIndexSchema[] = R"(
   CREATE TABLE IF NOT EXISTS runs(
@@ -176,7 +176,12 @@ Result<Staging> Ledger::new_staging() {
   const std::string lock_path = folder + kLockSuffix;
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0) return errno_error("cannot create", lock_path, errno);
-  ::flock(lock, LOCK_EX | LOCK_NB);
+  const bool taken = ::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  struct stat info {};
+  if (taken || (::fstat(lock, &info) == 0 && info.st_nlink == 0)) {  // gc was quicker with this file
+    ::close(lock);
+    return new_staging();
+  }
   Staging staging(folder, lock);
   NL_CHECK(make_folders(staging.bundle()));
   NL_CHECK(make_folders(staging.temp()));
@@ -315,10 +320,13 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
     const bool is_lock = name.ends_with(kLockSuffix);
     if (!is_lock && path_exists(path + kLockSuffix)) continue;  // handled with its lock
     const int lock = is_lock ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
-    const bool in_use = lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0;
-    if (!in_use && now_ns() - modified_ns(path) > kYoungNs) {
+    const bool ours = lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) == 0;
+    if (ours) {  // nobody works there: remove both while we hold the lock
+      remove_tree(path.substr(0, path.size() - std::string_view(kLockSuffix).size()));
+      ::unlink(path.c_str());
+      report.stale_stagings++;
+    } else if (!is_lock && now_ns() - modified_ns(path) > kYoungNs) {
       remove_tree(path);
-      if (is_lock) remove_tree(path.substr(0, path.size() - std::string_view(kLockSuffix).size()));
       report.stale_stagings++;
     }
     if (lock >= 0) ::close(lock);

@@ -49,6 +49,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   return outcome;
 }
 
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const auto& runs = outcome.data["runs"];
   if (runs.empty()) return "The ledger is empty.\n";
@@ -62,7 +66,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     table.add({short_id(run["run_id"]), time_text(run["imported_at_ns"]), run["format"],
                shortened(device, 24) + (devices > 1 ? fmt::format(" x{}", devices) : ""),
                grouped(run["kernels"]), grouped(run["records"]),
-               shortened(run["file_names"].get<std::string>(), file_width)});
+               shortened(base_name(run["file_names"]), file_width)});
   }
   std::string out = table.text("", true, style);
   const int64_t total = outcome.data["total"];

@@ -151,8 +151,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   out += devices_text(data, style);
   if (!data["window"]["dur_ns"].is_null()) {
     const int64_t steps = data["steps"];
-    out += fmt::format("  {}  {}{}\n", dim("window  ", style), duration_text(data["window"]["dur_ns"]),
-                       steps > 0 ? fmt::format(" with {} steps", grouped(steps)) : "");
+    out +=
+        fmt::format("  {}  {}{}\n", dim("window  ", style), duration_text(data["window"]["dur_ns"]),
+                    steps > 0 ? fmt::format(" with {} step{}", grouped(steps), steps == 1 ? "" : "s") : "");
   }
   const auto& kernels = data["kernels"];
   if (kernels["count"] != 0) {
