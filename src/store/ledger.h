@@ -1,11 +1,16 @@
 #pragma once
 // Ledger: a folder of runs.
-//   runs/<run_id>/          one bundle: run.json, *.parquet (facts), derived/ (deletable)
-//   staging/<name>/         bundles being written; renamed into runs/ when complete, so nothing half-written
-//   is visible index.sqlite            a cache of what `runs` lists, rebuilt from the bundles at any time;
-//   lies in the local cache
-//                           folder when the ledger is on a network file system
-//   state.sqlite            precious: receipts (when, who, from which file); never touched by a reindex
+//
+//   runs/<run_id>/   one bundle: run.json, *.parquet (facts), derived/ (deletable)
+//
+//   staging/<name>/  a bundle being written; renamed into runs/ when it is complete
+//
+//   index.sqlite     what `runs` lists: a cache, rebuilt from the bundles; on a network file system it lies
+//   in the
+//                    local cache folder
+//
+//   state.sqlite     precious: receipts (when, who, from which file); never touched by a reindex
+//
 // Several processes may use one ledger at once; one Ledger object serves one thread.
 
 #include <cstdint>

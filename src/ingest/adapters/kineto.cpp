@@ -75,6 +75,30 @@ constexpr TableId table_of(Class c) {
   }
 }
 
+bool is_device_work(TableId table) {
+  return table == TableId::kernels || table == TableId::copies;
+}
+
+/// Where a table keeps what every event has; -1 where it does not.
+struct HeadColumns {
+  int track, name, category, start, duration;
+};
+
+constexpr HeadColumns head_columns(TableId table) {
+  switch (table) {
+    case TableId::kernels:
+      return {kernels::track_id, kernels::name, kernels::category, kernels::start_ns, kernels::dur_ns};
+    case TableId::copies:
+      return {copies::track_id, copies::name, copies::category, copies::start_ns, copies::dur_ns};
+    case TableId::syncs:
+      return {syncs::track_id, syncs::name, syncs::category, syncs::start_ns, syncs::dur_ns};
+    case TableId::allocations:
+      return {allocations::track_id, -1, -1, allocations::start_ns, -1};
+    default:
+      return {spans::track_id, spans::name, spans::category, spans::start_ns, spans::dur_ns};
+  }
+}
+
 /// Category names of 2021 are capitalised, later ones are not.
 Class class_of(std::string_view category) {
   std::string name(category.substr(0, 64));
@@ -368,27 +392,20 @@ class WindowParser {
     const size_t row = batch_->add_row(table);
     int64_t name = kNull;
     if (!event_.name.empty() && (name = text_of(event_.name)) == kNull) return false;
-    const int64_t track = track_of(c);
     correlation_ = kNull;
-    switch (table) {
-      case TableId::kernels:
-        set_head<kernels::Columns>(table, row, track, name, category, c, start, duration);
-        break;
-      case TableId::copies:
-        set_copy(row, track, name, category, c, start, duration);
-        break;
-      case TableId::syncs:
-        set_sync(row, track, name, category, start, duration);
-        break;
-      case TableId::allocations:
-        set_allocation(row, track, start);
-        break;
-      default:
-        set_span(row, track, name, category, c, start, duration);
-        break;
+    const HeadColumns columns = head_columns(table);
+    set(table, row, columns.track, track_of(c));
+    set(table, row, columns.name, name);
+    set(table, row, columns.category, category);
+    set_kind(c, table, row, name, start, duration);
+    if (is_device_work(table) && start == 0 && duration == 0) {  // CUPTI writes 0 for "no timing"
+      out_->health["device_record_without_time"]++;
+    } else {
+      set(table, row, columns.start, start);
+      set(table, row, columns.duration, duration);
     }
     if (!valid_ids_ || !set_args(c, table, row)) return false;
-    if (table == TableId::kernels || table == TableId::copies) complete_device(table, row);
+    if (is_device_work(table)) complete_device(table, row);
     out_->stored++;
     last_ = {event_.process, event_.thread, start, correlation_};
     return true;
@@ -436,63 +453,16 @@ class WindowParser {
     event_.extras.push_back({"dur", event_.duration});
   }
 
+  /// What has no column (-1) or no value is left out.
   void set(TableId table, size_t row, int column, int64_t value) {
-    if (value != kNull) batch_->set(table, row, column, value);
+    if (value != kNull && column >= 0) batch_->set(table, row, column, value);
   }
 
-  template <class Columns>
-  void set_head(TableId table, size_t row, int64_t track, int64_t name, int64_t category, Class c,
-                int64_t start, int64_t duration) {
-    set(table, row, kernels::track_id, track);
-    set(table, row, kernels::name, name);
-    set(table, row, kernels::category, category);
-    if (c == Class::kKernel && start == 0 && duration == 0) {  // CUPTI writes 0 for "no timing"
-      out_->health["device_record_without_time"]++;
-      return;
+  void set_kind(Class c, TableId table, size_t row, int64_t name, int64_t start, int64_t duration) {
+    if (table == TableId::spans) set(table, row, spans::kind, static_cast<int64_t>(c));
+    if (table == TableId::copies) {
+      set(table, row, copies::kind, text_of(c == Class::kMemcpy ? "\"memcpy\"" : "\"memset\""));
     }
-    set(table, row, kernels::start_ns, start);
-    set(table, row, kernels::dur_ns, duration);
-  }
-
-  void set_copy(size_t row, int64_t track, int64_t name, int64_t category, Class c, int64_t start,
-                int64_t duration) {
-    constexpr auto kTable = TableId::copies;
-    set(kTable, row, copies::track_id, track);
-    set(kTable, row, copies::name, name);
-    set(kTable, row, copies::category, category);
-    set(kTable, row, copies::kind, constant(c == Class::kMemcpy ? "\"memcpy\"" : "\"memset\""));
-    if (start == 0 && duration == 0) {
-      out_->health["device_record_without_time"]++;
-      return;
-    }
-    set(kTable, row, copies::start_ns, start);
-    set(kTable, row, copies::dur_ns, duration);
-  }
-
-  void set_sync(size_t row, int64_t track, int64_t name, int64_t category, int64_t start, int64_t duration) {
-    constexpr auto kTable = TableId::syncs;
-    set(kTable, row, syncs::track_id, track);
-    set(kTable, row, syncs::name, name);
-    set(kTable, row, syncs::category, category);
-    set(kTable, row, syncs::start_ns, start);
-    set(kTable, row, syncs::dur_ns, duration);
-  }
-
-  void set_allocation(size_t row, int64_t track, int64_t start) {
-    constexpr auto kTable = TableId::allocations;
-    set(kTable, row, allocations::track_id, track);
-    set(kTable, row, allocations::start_ns, start);
-  }
-
-  void set_span(size_t row, int64_t track, int64_t name, int64_t category, Class c, int64_t start,
-                int64_t duration) {
-    constexpr auto kTable = TableId::spans;
-    set(kTable, row, spans::track_id, track);
-    set(kTable, row, spans::name, name);
-    set(kTable, row, spans::category, category);
-    set(kTable, row, spans::kind, static_cast<int64_t>(c));
-    set(kTable, row, spans::start_ns, start);
-    set(kTable, row, spans::dur_ns, duration);
     if (c == Class::kAnnotation && event_.name.starts_with("\"ProfilerStep#") && duration != kNull) {
       const auto step_name = batch_->strings[static_cast<size_t>(name)];
       out_->windows.push_back({"step", std::string(step_name), start, duration});
@@ -693,8 +663,6 @@ class WindowParser {
     });
   }
 
-  int64_t constant(std::string_view quoted) { return text_of(quoted); }
-
   Category* category_of(std::string_view token) {
     if (!categories_.empty() && same_text(token, last_category_token_)) return &categories_[last_category_];
     const int64_t text = token.empty() ? kNull : text_of(token);
@@ -766,7 +734,7 @@ class WindowParser {
       if (text == kNull) return false;
       set(kTable, row, column, text);
     }
-    set(kTable, row, flows::phase, constant(event_.phase));
+    set(kTable, row, flows::phase, text_of(event_.phase));
     set(kTable, row, flows::start_ns, start);
     set(kTable, row, flows::arrow_id, id);
     if (id == kNull && !event_.id.empty()) event_.extras.push_back({"id", event_.id});
