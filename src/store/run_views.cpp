@@ -169,11 +169,19 @@ std::string derived_folder(const std::string& bundle) {
 }
 
 Result<RunFiles> run_files(const std::string& bundle) {
-  NL_TRY(const auto document, read_run_document(bundle + "/run.json"));
+  // Every question comes by here: the schema was checked when the document was written, and verify checks it
+  // again.
+  NL_TRY(const std::string text, read_file(bundle + "/run.json"));
   RunFiles files{bundle, derived_folder(bundle), 0, {}};
   if (!path_exists(files.derived + "/complete")) files.derived.clear();
-  files.clock_base_ns = document["clocks"][0]["base_unix_ns"];
-  for (const auto& table : document["tables"]) files.tables.insert(table["name"].get<std::string>());
+  try {
+    const auto document = nlohmann::json::parse(text);
+    files.clock_base_ns = document.at("clocks").at(0).at("base_unix_ns");
+    for (const auto& table : document.at("tables")) files.tables.insert(table.at("name").get<std::string>());
+  } catch (const nlohmann::json::exception& e) {
+    return Error{ErrorCode::kBadInput, "run.json is damaged: " + bundle + ": " + e.what(),
+                 "neurolens verify RUN tells what is wrong"};
+  }
   return files;
 }
 

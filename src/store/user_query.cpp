@@ -83,6 +83,7 @@ class Confined {
     if (!output.empty()) paths += (paths.empty() ? "" : ", ") + sql_quoted(output);
     Connection& c = *self->connection_;
     NL_CHECK(c.run("SET allowed_paths = [" + paths + "]"));
+    NL_CHECK(c.run("SET parquet_metadata_cache = true"));  // views and query bind the same files
     const QuerySyntax syntax = examine_query(c, sql);
     if (!syntax.refused.empty()) {
       return user_error("the function " + syntax.refused + " is not allowed here", kOnlySelect);
