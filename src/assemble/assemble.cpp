@@ -1,10 +1,8 @@
 #include "assemble/assemble.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "base/files.h"
@@ -216,8 +214,6 @@ Result<void> build_from_facts(const std::shared_ptr<Engine>& engine, const std::
 
 namespace {
 
-constexpr char kAside[] = ".new-";
-
 /// The mark is there, and every file that it lists.
 bool is_complete(const std::string& folder) {
   if (!path_exists(folder + "/complete")) return false;
@@ -228,22 +224,13 @@ bool is_complete(const std::string& folder) {
   return true;
 }
 
-/// Of processes that died while they built.
-void remove_left_overs(const std::string& derived) {
-  for (const auto& name : list_folder(derived)) {
-    if (!name.starts_with(kAside)) continue;
-    const int pid = std::atoi(name.c_str() + std::string_view(kAside).size());
-    if (pid == ::getpid() || ::kill(pid, 0) != 0) remove_tree(derived + "/" + name);
-  }
-}
-
 }  // namespace
 
 Result<void> ensure_derived(const std::string& bundle) {
   const std::string folder = store::derived_folder(bundle);
   if (is_complete(folder)) return {};
-  remove_left_overs(bundle + "/derived");
-  const std::string aside = bundle + "/derived/" + kAside + std::to_string(::getpid());
+  store::remove_derived_left_overs(bundle);
+  const std::string aside = bundle + "/derived/" + store::kDerivedAside + std::to_string(::getpid());
   const std::string temp = aside + "/temp";
   NL_CHECK(make_folders(temp));
   NL_TRY(auto engine, Engine::open({2, 256, temp}));

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "ingest/adapter.h"
+#include "ops/text.h"
 #include "store/bundle_writer.h"
 #include "store/run_document.h"
 
@@ -29,11 +30,6 @@ int64_t now_ns() {
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
-std::string base_name(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
 Error with_path(Error error, const std::string& path) {

@@ -70,6 +70,10 @@ std::string time_text(int64_t unix_ns) {
                      local.tm_hour, local.tm_min);
 }
 
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 std::string shortened(std::string_view raw, size_t width) {
   const std::string text = printable(raw);
   const size_t columns = screen_width(text);

@@ -18,6 +18,8 @@ std::string duration_text(int64_t ns);
 std::string bytes_text(int64_t bytes);
 /// Unix time -> 2026-11-15 05:18 (local time)
 std::string time_text(int64_t unix_ns);
+/// What stands behind the last slash.
+std::string base_name(const std::string& path);
 /// At most `width` characters, the middle left out; never cuts a UTF-8 character in two.
 std::string shortened(std::string_view text, size_t width);
 /// A bar of at most `width` blocks for a share of 0 to 1.

@@ -1,7 +1,6 @@
 #include "store/ledger.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -15,6 +14,7 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "store/run_document.h"
+#include "store/run_views.h"
 
 namespace nl::store {
 namespace {
@@ -123,12 +123,6 @@ int64_t modified_ns(const std::string& path) {
   return static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
-int64_t sum_of(const nlohmann::json& counts) {
-  int64_t sum = 0;
-  for (const auto& n : counts) sum += n.get<int64_t>();
-  return sum;
-}
-
 RunRow row_of(const SqliteRow& r) {
   return {r.text(0),    r.integer(1), r.text(2),    r.text(3),    r.text(4),     r.text(5),
           r.integer(6), r.integer(7), r.integer(8), r.integer(9), r.integer(10), r.integer(11) != 0};
@@ -224,7 +218,7 @@ Result<void> Ledger::index_run(const std::string& run_id, const nlohmann::json& 
       {run_id, receipt.imported_at_ns, receipt.file_names,
        document["sources"][0]["format"].get<std::string>(),
        document["software"]["backend"].get<std::string>(), device, devices, counts["seen"].get<int64_t>(),
-       sum_of(counts["dropped"]), kernels, bytes, static_cast<int64_t>(receipt.on_the_way)}));
+       sum_of_counts(counts["dropped"]), kernels, bytes, static_cast<int64_t>(receipt.on_the_way)}));
   for (const auto& source : document["sources"]) {
     NL_CHECK(index_.run("INSERT OR REPLACE INTO sources VALUES (?,?,?)",
                         {source["sha256"].get<std::string>(), source["bytes"].get<int64_t>(), run_id}));
@@ -332,12 +326,7 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
     if (lock >= 0) ::close(lock);
   }
   for (const auto& id : list_folder(folder_ + "/runs")) {
-    for (const auto& name : list_folder(run_folder(id) + "/derived")) {
-      const std::string path = run_folder(id) + "/derived/" + name;
-      if (!name.starts_with(".new-") || ::kill(std::atoi(name.c_str() + 5), 0) == 0) continue;
-      remove_tree(path);
-      report.stale_stagings++;
-    }
+    report.stale_stagings += remove_derived_left_overs(run_folder(id));
   }
   if (!drop_on_the_way) return report;
   std::vector<std::string> ids;

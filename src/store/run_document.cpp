@@ -132,6 +132,12 @@ Result<json> read_run_document(const std::string& path) {
   return document;
 }
 
+int64_t sum_of_counts(const json& counts) {
+  int64_t sum = 0;
+  for (const auto& n : counts) sum += n.get<int64_t>();
+  return sum;
+}
+
 std::string run_document_text(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -39,6 +39,9 @@ Result<void> validate_run_document(const nlohmann::json& document);
 /// Reads, parses and validates a run.json.
 Result<nlohmann::json> read_run_document(const std::string& path);
 
+/// Sum of an object of counts by reason.
+int64_t sum_of_counts(const nlohmann::json& counts);
+
 /// The text to write: sorted keys, one line; small runs would otherwise be mostly blanks.
 std::string run_document_text(const nlohmann::json& document);
 

@@ -1,6 +1,10 @@
 #include "store/run_views.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -293,6 +297,18 @@ QuerySyntax examine_query(Connection& connection, const std::string& sql) {
   syntax.mentions_links = mentions_links(statements, row_names) || catalog;
   if (!catalog) syntax.tables = row_names;
   return syntax;
+}
+
+int64_t remove_derived_left_overs(const std::string& bundle) {
+  int64_t removed = 0;
+  for (const auto& name : list_folder(bundle + "/derived")) {
+    if (!name.starts_with(kDerivedAside)) continue;
+    const int pid = std::atoi(name.c_str() + std::string_view(kDerivedAside).size());
+    if (pid != ::getpid() && ::kill(pid, 0) == 0) continue;
+    remove_tree(bundle + "/derived/" + name);
+    removed++;
+  }
+  return removed;
 }
 
 std::map<std::string, int64_t> derived_files(const std::string& folder) {

@@ -49,10 +49,6 @@ Result<Outcome> run(Context& context, const json& parameters) {
   return outcome;
 }
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const auto& runs = outcome.data["runs"];
   if (runs.empty()) return "The ledger is empty.\n";

@@ -40,12 +40,6 @@ class Checks {
   bool all_ok_ = true;
 };
 
-int64_t sum_of(const json& counts) {
-  int64_t sum = 0;
-  for (const auto& n : counts) sum += n.get<int64_t>();
-  return sum;
-}
-
 void check_id(const json& document, const std::string& run_id, Checks& checks) {
   std::vector<store::SourceFile> sources;
   for (const auto& s : document["sources"]) {
@@ -84,7 +78,8 @@ void check_strangers(const json& document, const std::string& bundle, Checks& ch
 void check_counts(const json& document, Checks& checks) {
   const auto& counts = document["capture"]["counts"];
   const int64_t seen = counts["seen"];
-  const int64_t sum = counts["stored"].get<int64_t>() + sum_of(counts["folded"]) + sum_of(counts["dropped"]);
+  const int64_t sum = counts["stored"].get<int64_t>() + store::sum_of_counts(counts["folded"]) +
+                      store::sum_of_counts(counts["dropped"]);
   checks.add("counts", seen == sum,
              fmt::format("seen {} = stored + folded + dropped {}", grouped(seen), grouped(sum)));
 }
