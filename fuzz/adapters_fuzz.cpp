@@ -231,22 +231,23 @@ struct Outcome {
   model::RunInfo info;
 };
 
-Result<const ingest::Adapter*> adapter_for(const Options& options, std::string_view head) {
+Result<ingest::ChosenAdapter> adapter_for(const Options& options, std::string_view head) {
   const auto all = ingest::all_adapters();
-  if (options.forced) return all[options.adapter % all.size()];
-  return ingest::choose_adapter(head, "trace.json", "");
+  const std::string_view format = options.forced ? all[options.adapter % all.size()]->format : "";
+  return ingest::choose_adapter(head, "trace.json", format);
 }
 
 Outcome read_once(const Options& options, bool second, std::string_view bytes) {
   Outcome outcome;
   auto source = ingest::open_memory(bytes);
   if (!source) return outcome;
-  const auto adapter = adapter_for(options, (*source)->head());
-  if (!adapter) return outcome;
+  const auto chosen = adapter_for(options, (*source)->head());
+  if (!chosen) return outcome;
   outcome.opened = true;
-  outcome.read =
-      (*adapter)->read(**source, options.read_options(second), outcome.sink, outcome.info).has_value() &&
-      (*source)->drain().has_value();
+  ingest::ReadOptions read = options.read_options(second);
+  read.role = chosen->role;
+  outcome.read = chosen->adapter->read(**source, read, outcome.sink, outcome.info).has_value() &&
+                 (*source)->drain().has_value();
   if (!outcome.read) return outcome;
   if (!outcome.info.counts.closes()) fail("seen = stored + folded + dropped");
   outcome.sink.check_tracks();

@@ -172,7 +172,7 @@ Result<void> write_links_by_joining(Connection& connection, const std::string& f
                                  : "(SELECT NULL::BIGINT AS span_id, NULL::BIGINT AS op_id WHERE false)";
   return connection.run("COPY (SELECT l.span_id AS launch_span_id, t.op_id FROM " + table +
                         " f LEFT JOIN (SELECT correlation_id, min(span_id) AS span_id FROM spans "
-                        "WHERE kind = 'runtime' AND correlation_id <> 0 GROUP BY correlation_id) l "
+                        "WHERE kind IN ('runtime', 'op') AND correlation_id <> 0 GROUP BY correlation_id) l "
                         "ON l.correlation_id = f.correlation_id LEFT JOIN " +
                         places + " t ON t.span_id = l.span_id ORDER BY f." + key + ") TO " +
                         store::sql_quoted(table_path(folder, links)) + " " + store::parquet_options(rows));

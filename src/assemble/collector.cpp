@@ -42,7 +42,7 @@ Result<void> Collector::add_spans(const model::Batch& batch) {
     const int64_t duration = rows.cell(i, columns::dur_ns);
     NL_CHECK(spans.add(rows.cell(i, columns::start_ns), duration == kNull ? 0 : duration,
                        track == kNull ? -1 : batch.track_ids[static_cast<size_t>(track)], rank));
-    const int64_t correlation = rank == SpanRank::kRuntime ? rows.cell(i, columns::correlation_id) : kNull;
+    const int64_t correlation = rank != SpanRank::kOuter ? rows.cell(i, columns::correlation_id) : kNull;
     if (correlation != kNull && correlation != 0) NL_CHECK(launches.push({correlation, span_id}));
   }
   return {};

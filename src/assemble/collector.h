@@ -31,7 +31,7 @@ class Collector final : public model::RunSink {
   bool complete() const { return complete_; }
 
   SpanForest spans;
-  SpillVector<Launch> launches;  ///< runtime calls with a correlation id, in the order of span_id
+  SpillVector<Launch> launches;  ///< calls and ops with a correlation id, in the order of span_id
   SpillVector<int64_t> kernels;  ///< correlation ids in the order of kernel_id; kNull where none
   SpillVector<int64_t> copies;   ///< likewise
 

@@ -20,28 +20,32 @@ std::string names(const std::vector<const Adapter*>& adapters) {
   return list;
 }
 
+ChosenAdapter chosen(const Adapter* adapter, const Sniffed& sniffed) {
+  return {adapter, sniffed.role.empty() ? adapter->role : sniffed.role};
+}
+
 }  // namespace
 
-Result<const Adapter*> choose_adapter(std::string_view head, std::string_view file_name,
-                                      std::string_view format) {
+Result<ChosenAdapter> choose_adapter(std::string_view head, std::string_view file_name,
+                                     std::string_view format) {
   const auto all = all_adapters();
+  double best = 0;
+  std::vector<const Adapter*> candidates;
+  Sniffed sniffed;
+  for (const Adapter* a : all) {
+    const Sniffed own = a->sniff(head, file_name);
+    if (a->format == format) return chosen(a, own);
+    if (own.sure <= 0 || own.sure < best) continue;
+    if (own.sure > best) candidates.clear();
+    best = own.sure;
+    sniffed = own;
+    candidates.push_back(a);
+  }
   if (!format.empty()) {
-    for (const Adapter* a : all) {
-      if (a->format == format) return a;
-    }
     return Error{ErrorCode::kBadInput, "unknown format: " + std::string(format),
                  "known formats: " + names(all)};
   }
-  double best = 0;
-  std::vector<const Adapter*> candidates;
-  for (const Adapter* a : all) {
-    const double sure = a->sniff(head, file_name);
-    if (sure <= 0 || sure < best) continue;
-    if (sure > best) candidates.clear();
-    best = sure;
-    candidates.push_back(a);
-  }
-  if (candidates.size() == 1) return candidates[0];
+  if (candidates.size() == 1) return chosen(candidates[0], sniffed);
   if (candidates.empty()) {
     return Error{ErrorCode::kUnsupported, "the format of the input is not known",
                  "formats read today: " + names(all) + "; --format NAME overrules the detection"};

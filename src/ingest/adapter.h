@@ -17,18 +17,28 @@ namespace nl::ingest {
 struct ReadOptions {
   int threads = 1;                ///< parser threads; never changes the rows
   size_t window_bytes = 1 << 20;  ///< text parsed at once; never changes the rows
+  std::string_view role = {};     ///< what the file is, as its adapter sniffed it
   std::function<void(const ByteSource&)> progress = [](const ByteSource&) {};
   std::function<bool()> cancelled = [] { return false; };
+};
+
+/// How sure an adapter is that an input is its own: 0 (no) to 1, and which of the files of a run it is.
+struct Sniffed {
+  double sure = 0;
+  std::string_view role = {};  ///< empty: the adapter's usual one
 };
 
 struct Adapter {
   std::string_view format;       ///< name in run.json and for --format
   int version;                   ///< raised when the same bytes give other rows
   std::string_view description;  ///< one line for people
-  std::string_view role;         ///< role of the file in a run, part of the run id
-  /// How sure this adapter is that the input is its own: 0 (no) to 1. `head` are the first decompressed
-  /// bytes.
-  double (*sniff)(std::string_view head, std::string_view file_name);
+  std::string_view role;         ///< usual role of a file in a run, part of the run id
+  /// Words in file names that tell the files of one run apart, e.g. profile and layer; empty if a run is one
+  /// file.
+  std::span<const std::string_view> part_words;
+  /// `head` are the first decompressed bytes.
+  Sniffed (*sniff)(std::string_view head, std::string_view file_name);
+  /// May be called for several files of one run, each with an info of its own.
   Result<void> (*read)(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
                        model::RunInfo& info);
 };
@@ -36,9 +46,14 @@ struct Adapter {
 /// All adapters, in the order of their names.
 std::vector<const Adapter*> all_adapters();
 
+struct ChosenAdapter {
+  const Adapter* adapter;
+  std::string_view role;
+};
+
 /// The adapter for the input; `format` overrules sniffing. A tie or no match is an error that lists the
 /// candidates.
-Result<const Adapter*> choose_adapter(std::string_view head, std::string_view file_name,
-                                      std::string_view format);
+Result<ChosenAdapter> choose_adapter(std::string_view head, std::string_view file_name,
+                                     std::string_view format);
 
 }  // namespace nl::ingest

@@ -109,6 +109,26 @@ bool is_json_scalar(std::string_view token) {
   }
 }
 
+bool JsonCursor::take_raw(std::string_view& raw) {
+  const char first = peek();
+  if (first == '{' || first == '[') return take_value(raw);
+  if (first == '}' || first == ']' || first == ',' || first == ':' || first == ' ') return false;
+  raw = token();
+  advance();
+  return true;
+}
+
+bool read_members(JsonCursor& cursor, std::vector<JsonMember>& members) {
+  if (!cursor.take('{')) return false;
+  if (cursor.take('}')) return true;
+  for (;;) {
+    JsonMember& member = members.emplace_back();
+    if (!cursor.take_key(member.key) || !cursor.take_raw(member.raw)) return false;
+    if (cursor.take('}')) return true;
+    if (!cursor.take(',')) return false;
+  }
+}
+
 bool JsonCursor::skip_value(int depth) {
   const char open = peek();
   if (open != '{' && open != '[') {

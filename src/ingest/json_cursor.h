@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "ingest/json_array.h"
@@ -50,6 +51,8 @@ class JsonCursor {
   }
   /// Any value; `raw` is its text.
   bool take_value(std::string_view& raw);
+  /// The same, but a scalar's token is taken as it stands, unchecked.
+  bool take_raw(std::string_view& raw);
   size_t position() const { return *at_; }
 
  private:
@@ -58,6 +61,19 @@ class JsonCursor {
   const char* text_ = nullptr;
   const uint32_t* at_ = nullptr;
 };
+
+struct JsonMember {
+  std::string_view key;  ///< without quotes, escapes as in the source
+  std::string_view raw;  ///< text of the value; scalars are not checked yet
+};
+
+/// The members of the object at the cursor, added to `members`. False if the JSON is wrong.
+bool read_members(JsonCursor& cursor, std::vector<JsonMember>& members);
+
+/// A token without its quotes, if it has any.
+inline std::string_view unquoted(std::string_view token) {
+  return token.size() >= 2 && token[0] == '"' ? token.substr(1, token.size() - 2) : token;
+}
 
 class JsonIndex {
  public:

@@ -30,32 +30,12 @@ std::string_view* member(TraceEvent& event, std::string_view key) {
   }
 }
 
-/// A scalar's token as it stands, a container's text checked.
-bool take_raw(JsonCursor& cursor, std::string_view& raw) {
-  const char first = cursor.peek();
-  if (first == '{' || first == '[') return cursor.take_value(raw);
-  if (first == '}' || first == ']' || first == ',' || first == ':' || first == ' ') return false;
-  raw = cursor.token();
-  cursor.advance();
-  return true;
-}
-
-bool read_args(JsonCursor& cursor, std::vector<TraceArg>& args) {
-  cursor.advance();
-  if (cursor.take('}')) return true;
-  for (;;) {
-    TraceArg& arg = args.emplace_back();
-    if (!cursor.take_key(arg.key) || !take_raw(cursor, arg.raw)) return false;
-    if (cursor.take('}')) return true;
-    if (!cursor.take(',')) return false;
-  }
-}
-
 }  // namespace
 
 bool read_trace_event(JsonCursor& cursor, TraceEvent& event) {
   event.phase = event.category = event.name = event.process = event.thread = {};
   event.time = event.duration = event.id = {};
+  event.name_cut = 0;
   event.args.clear();
   event.extras.clear();
   if (!cursor.take('{')) return false;
@@ -64,11 +44,11 @@ bool read_trace_event(JsonCursor& cursor, TraceEvent& event) {
     std::string_view key;
     if (!cursor.take_key(key)) return false;
     if (key == "args" && cursor.peek() == '{') {
-      if (!read_args(cursor, event.args)) return false;
+      if (!read_members(cursor, event.args)) return false;
     } else {
       std::string_view raw;
       const bool scalar = cursor.peek() != '{' && cursor.peek() != '[';
-      if (!take_raw(cursor, raw)) return false;
+      if (!cursor.take_raw(raw)) return false;
       std::string_view* const known = scalar ? member(event, key) : nullptr;
       if (known != nullptr && known->empty()) {
         *known = raw;

@@ -48,6 +48,9 @@ struct Window {
   int64_t dur_ns = 0;
 };
 
+/// Windows beyond these are only counted: they can be found again among the spans.
+inline constexpr size_t kMaxKeptWindows = 10'000;
+
 struct RunInfo {
   std::string backend = "unknown";
   std::string tool = {};
@@ -66,6 +69,9 @@ struct RunInfo {
   int64_t windows_seen = 0;
   Counts counts = {};
   nlohmann::json extensions = nlohmann::json::object();
+
+  /// What another source of the same run says. The first to say something counts; clocks are numbered anew.
+  void add(RunInfo other);
 };
 
 }  // namespace nl::model

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <thread>
@@ -37,17 +38,84 @@ Error with_path(Error error, const std::string& path) {
   return error;
 }
 
-/// A run that holds exactly this file already; empty if there is none. The file is only hashed if one of its
-/// size is known.
-Result<std::string> known_run(store::Ledger& ledger, const std::string& path) {
-  const auto bytes = file_size(path);
-  if (!bytes || *bytes == 0) return std::string();
-  NL_TRY(const bool possible, ledger.has_source_of_size(*bytes));
-  if (!possible) return std::string();
-  NL_TRY(const std::string sha256, sha256_of_file(path));
-  NL_TRY(const std::string run_id, ledger.run_with_source(sha256));
+std::string joined(const std::vector<std::string>& paths) {
+  std::string all;
+  for (const auto& path : paths) all += (all.empty() ? "" : " ") + path;
+  return all;
+}
+
+/// One file of the run to be.
+struct Input {
+  std::string path;
+  std::unique_ptr<ingest::ByteSource> source;
+  ingest::ChosenAdapter chosen;
+};
+
+Result<std::vector<Input>> open_inputs(const std::vector<std::string>& paths, const std::string& format) {
+  std::vector<Input> inputs;
+  for (const auto& path : paths) {
+    auto source = ingest::open_file(path);
+    if (!source) return with_path(std::move(source.error()), path);
+    auto chosen = ingest::choose_adapter((*source)->head(), base_name(path), format);
+    if (!chosen) return with_path(std::move(chosen.error()), path);
+    inputs.push_back({path, std::move(*source), *chosen});
+  }
+  std::sort(inputs.begin(), inputs.end(),
+            [](const Input& a, const Input& b) { return a.chosen.role < b.chosen.role; });
+  const auto same = std::adjacent_find(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
+    return a.chosen.role == b.chosen.role;
+  });
+  if (same != inputs.end()) {
+    return Error{ErrorCode::kBadInput, "two files of one run have the role " +
+                                           std::string(same->chosen.role) + ": " + same->path + ", " +
+                                           (same + 1)->path};
+  }
+  return inputs;
+}
+
+/// The run that holds exactly these files already; empty if there is none. Files are only hashed if ones of
+/// their size are known.
+Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& inputs) {
+  std::vector<store::SourceFile> sources;
+  for (const Input& input : inputs) {
+    const auto bytes = file_size(input.path);
+    if (!bytes || *bytes == 0) return std::string();
+    NL_TRY(const bool possible, ledger.has_source_of_size(*bytes));
+    if (!possible) return std::string();
+    store::SourceFile& source = sources.emplace_back();
+    source.role = input.chosen.role;
+    NL_TRY(source.sha256, sha256_of_file(input.path));
+  }
+  const std::string run_id = store::run_id_of(sources, nlohmann::json::object());
   return path_exists(ledger.run_folder(run_id) + "/run.json") ? run_id : std::string();
 }
+
+/// The batches of one source among several: its tracks and clocks come behind those of the sources before.
+class SourceSink final : public model::RunSink {
+ public:
+  explicit SourceSink(model::RunSink& next) : next_(next) {}
+
+  void begin_source(size_t clocks_before) {
+    first_track_ += tracks_;
+    tracks_ = 0;
+    first_clock_ = static_cast<int64_t>(clocks_before);
+  }
+  Result<void> push(std::shared_ptr<model::Batch> batch) override {
+    auto& rows = batch->rows(model::TableId::tracks);
+    tracks_ += static_cast<int32_t>(rows.size());
+    for (int32_t& id : batch->track_ids) id += first_track_;
+    for (size_t row = 0; first_clock_ > 0 && row < rows.size(); row++) {
+      rows.set(row, model::tracks::clock_id, rows.cell(row, model::tracks::clock_id) + first_clock_);
+    }
+    return next_.push(std::move(batch));
+  }
+
+ private:
+  model::RunSink& next_;
+  int32_t first_track_ = 0;
+  int32_t tracks_ = 0;
+  int64_t first_clock_ = 0;
+};
 
 store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
   return {now_ns(), path, context.command, host_name(), context.principal, on_the_way};
@@ -55,18 +123,14 @@ store::Receipt make_receipt(const Context& context, const std::string& path, boo
 
 class Importer {
  public:
-  Importer(Context& context, store::Ledger& ledger, const std::string& path, const ImportOptions& options)
-      : context_(context), ledger_(ledger), path_(path), options_(options) {}
+  Importer(Context& context, store::Ledger& ledger, std::vector<Input> inputs, const ImportOptions& options)
+      : context_(context), ledger_(ledger), inputs_(std::move(inputs)), options_(options) {}
 
   Result<ImportReport> run() {
-    NL_TRY(auto source, ingest::open_file(path_));
-    NL_TRY(const ingest::Adapter* adapter,
-           ingest::choose_adapter(source->head(), base_name(path_), options_.format));
     NL_TRY(const store::Staging staging, ledger_.new_staging());
     NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, staging.temp()}));
-    model::RunInfo info;
-    NL_TRY(const auto tables, write_tables(*source, *adapter, engine, staging, info));
-    NL_TRY(const auto document, write_document(*source, *adapter, info, tables, staging.bundle()));
+    NL_TRY(const auto tables, write_tables(engine, staging));
+    NL_TRY(const auto document, write_document(tables, staging.bundle()));
     if (!derived_) NL_CHECK(assemble::build_from_facts(engine, staging.bundle()));
     return publish(staging, document);
   }
@@ -74,17 +138,16 @@ class Importer {
  private:
   /// Facts and, if they fit into memory, the derived tables, which are built while the last facts are
   /// written.
-  Result<std::vector<store::TableFile>> write_tables(ingest::ByteSource& source,
-                                                     const ingest::Adapter& adapter,
-                                                     const std::shared_ptr<store::Engine>& engine,
-                                                     const store::Staging& staging, model::RunInfo& info) {
+  Result<std::vector<store::TableFile>> write_tables(const std::shared_ptr<store::Engine>& engine,
+                                                     const store::Staging& staging) {
     const std::string bundle = staging.bundle();
     store::BundleWriter writer(engine, bundle);
     assemble::Collector collector(writer, staging.temp());
-    NL_CHECK(adapter.read(source, read_options(), collector, info));
-    NL_CHECK(source.drain());
-    if (!info.counts.closes()) {
-      return Error{ErrorCode::kInternal, "the records do not add up: seen is not stored + folded + dropped"};
+    SourceSink sink(collector);
+    for (Input& input : inputs_) {
+      sink.begin_source(info_.clocks.size());
+      auto read = read_input(input, sink);
+      if (!read) return with_path(std::move(read.error()), input.path);
     }
     // Small runs: while the last facts are written. Large ones: when the writers have given their memory
     // back.
@@ -101,32 +164,40 @@ class Importer {
     return tables;
   }
 
-  ingest::ReadOptions read_options() const {
+  Result<void> read_input(Input& input, model::RunSink& sink) {
+    model::RunInfo info;
+    const ingest::Adapter& adapter = *input.chosen.adapter;
+    NL_CHECK(adapter.read(*input.source, read_options(input), sink, info));
+    NL_CHECK(input.source->drain());
+    if (!info.counts.closes()) {
+      return Error{ErrorCode::kInternal, "the records do not add up: seen is not stored + folded + dropped"};
+    }
+    sources_.push_back({std::string(input.chosen.role), input.source->sha256(), input.source->raw_bytes(),
+                        input.source->text_bytes(), input.source->compression(), std::string(adapter.format),
+                        adapter.version, info.tool, info.tool_version});
+    info_.add(std::move(info));
+    return {};
+  }
+
+  ingest::ReadOptions read_options(const Input& input) const {
     ingest::ReadOptions read;
     const unsigned cores = std::thread::hardware_concurrency();
     read.threads = options_.threads > 0 ? options_.threads : static_cast<int>(cores == 0 ? 1 : cores);
-    const auto total = file_size(path_);
-    read.progress = [this, total](const ingest::ByteSource& source) {
+    read.role = input.chosen.role;
+    const auto total = file_size(input.path);
+    const std::string what = "importing " + base_name(input.path);
+    read.progress = [this, total, what](const ingest::ByteSource& source) {
       const double whole = total && *total > 0 ? static_cast<double>(*total) : 0;
       const double fraction = whole > 0 ? static_cast<double>(source.raw_bytes()) / whole : 0;
-      context_.progress({"importing " + base_name(path_), fraction});
+      context_.progress({what, fraction});
     };
     read.cancelled = context_.cancelled;
     return read;
   }
 
-  static Result<nlohmann::json> write_document(ingest::ByteSource& source, const ingest::Adapter& adapter,
-                                               const model::RunInfo& info,
-                                               const std::vector<store::TableFile>& tables,
-                                               const std::string& bundle) {
-    const store::SourceFile file{std::string(adapter.role),
-                                 source.sha256(),
-                                 source.raw_bytes(),
-                                 source.text_bytes(),
-                                 source.compression(),
-                                 std::string(adapter.format),
-                                 adapter.version};
-    nlohmann::json document = store::make_run_document({file}, nlohmann::json::object(), info, tables);
+  Result<nlohmann::json> write_document(const std::vector<store::TableFile>& tables,
+                                        const std::string& bundle) {
+    nlohmann::json document = store::make_run_document(sources_, nlohmann::json::object(), info_, tables);
     NL_CHECK(store::validate_run_document(document));
     NL_CHECK(write_file_durably(bundle + "/run.json", store::run_document_text(document)));
     return document;
@@ -136,33 +207,36 @@ class Importer {
     const std::string run_id = document["run_id"];
     NL_TRY(const bool created, ledger_.publish(staging, run_id));
     if (!created && options_.refresh) NL_CHECK(ledger_.replace(staging, run_id));
-    NL_CHECK(ledger_.record(run_id, make_receipt(context_, path_, options_.on_the_way)));
+    std::vector<std::string> paths;
+    for (const Input& input : inputs_) paths.push_back(input.path);
+    NL_CHECK(ledger_.record(run_id, make_receipt(context_, joined(paths), options_.on_the_way)));
     if (!options_.on_the_way) NL_CHECK(ledger_.keep(run_id));
-    return ImportReport{run_id, created, path_, document};
+    return ImportReport{run_id, created, std::move(paths), document};
   }
 
   Context& context_;
   store::Ledger& ledger_;
-  const std::string& path_;
+  std::vector<Input> inputs_;
   const ImportOptions& options_;
+  model::RunInfo info_;
+  std::vector<store::SourceFile> sources_;
   bool derived_ = false;
 };
 
 }  // namespace
 
-Result<ImportReport> import_file(Context& context, store::Ledger& ledger, const std::string& path,
-                                 const ImportOptions& options) {
+Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
+                                  const std::vector<std::string>& paths, const ImportOptions& options) {
+  NL_TRY(auto inputs, open_inputs(paths, options.format));
   if (!options.refresh) {
-    NL_TRY(const std::string known, known_run(ledger, path));
+    NL_TRY(const std::string known, known_run(ledger, inputs));
     if (!known.empty()) {
       if (!options.on_the_way) NL_CHECK(ledger.keep(known));
       NL_TRY(auto document, store::read_run_document(ledger.run_folder(known) + "/run.json"));
-      return ImportReport{known, false, path, std::move(document)};
+      return ImportReport{known, false, paths, std::move(document)};
     }
   }
-  auto report = Importer(context, ledger, path, options).run();
-  if (!report) return with_path(std::move(report.error()), path);
-  return report;
+  return Importer(context, ledger, std::move(inputs), options).run();
 }
 
 nlohmann::json import_json(const ImportReport& report) {
@@ -175,7 +249,8 @@ nlohmann::json import_json(const ImportReport& report) {
   for (const auto& table : document["tables"]) bytes += table["bytes"].get<int64_t>();
   return {{"run_id", report.run_id},
           {"created", report.created},
-          {"path", report.path},
+          {"path", joined(report.paths)},
+          {"sources", document["sources"].size()},
           {"format", document["sources"][0]["format"]},
           {"counts", document["capture"]["counts"]},
           {"health", document["capture"]["health"]},

@@ -1,7 +1,8 @@
 #pragma once
-// The use case "import": ingest -> store -> assemble -> ledger, for one input.
+// The use case "import": ingest -> store -> assemble -> ledger, for the files of one run.
 
 #include <string>
+#include <vector>
 
 #include "ops/operation.h"
 #include "store/ledger.h"
@@ -18,12 +19,13 @@ struct ImportOptions {
 struct ImportReport {
   std::string run_id;
   bool created = false;
-  std::string path;
+  std::vector<std::string> paths;
   nlohmann::json document;  ///< run.json
 };
 
-Result<ImportReport> import_file(Context& context, store::Ledger& ledger, const std::string& path,
-                                 const ImportOptions& options);
+/// Several paths are the files of one run, each with a role of its own; their order does not matter.
+Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
+                                  const std::vector<std::string>& paths, const ImportOptions& options);
 
 /// `data` of the operation import for one run.
 nlohmann::json import_json(const ImportReport& report);

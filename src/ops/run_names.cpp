@@ -60,7 +60,7 @@ Result<NamedRun> resolve_run(Context& context, const std::string& name) {
   if (exists) {
     ImportOptions options;
     options.on_the_way = true;
-    NL_TRY(const auto report, import_file(context, ledger, name, options));
+    NL_TRY(const auto report, import_files(context, ledger, {name}, options));
     return NamedRun{report.run_id, ledger.run_folder(report.run_id), report.created};
   }
   if (name.starts_with("@latest")) return by_latest(ledger, name);

@@ -51,6 +51,9 @@ json hardware_json(const model::RunInfo& info) {
 
 json clocks_json(const model::RunInfo& info) {
   json clocks = json::array();
+  if (info.clocks.empty()) {  // no source has a timeline
+    clocks.push_back({{"clock_id", 0}, {"kind", "relative"}, {"base_unix_ns", 0}, {"resolution_ns", 1}});
+  }
   for (const auto& clock : info.clocks) {
     clocks.push_back({{"clock_id", clock.clock_id},
                       {"kind", clock.kind},
@@ -80,7 +83,7 @@ json windows_json(const model::RunInfo& info) {
   return {{"seen", info.windows_seen}, {"kept", kept}};
 }
 
-json sources_json(const std::vector<SourceFile>& sources, const model::RunInfo& info) {
+json sources_json(const std::vector<SourceFile>& sources) {
   json out = json::array();
   for (const auto& source : sources) {
     json one = {{"role", source.role},
@@ -89,8 +92,8 @@ json sources_json(const std::vector<SourceFile>& sources, const model::RunInfo& 
                 {"text_bytes", source.text_bytes},
                 {"compression", source.compression},
                 {"format", source.format}};
-    if (!info.tool.empty()) one["tool"] = info.tool;
-    if (!info.tool_version.empty()) one["tool_version"] = info.tool_version;
+    if (!source.tool.empty()) one["tool"] = source.tool;
+    if (!source.tool_version.empty()) one["tool_version"] = source.tool_version;
     out.push_back(one);
   }
   return out;
@@ -109,7 +112,7 @@ json make_run_document(const std::vector<SourceFile>& sources, const json& optio
   return {{"schema", "neurolens.run/" + std::to_string(kSchemaVersion)},
           {"run_id", run_id_of(sources, options)},
           {"revision", {{"schema", kSchemaVersion}, {"adapters", adapters}}},
-          {"sources", sources_json(sources, info)},
+          {"sources", sources_json(sources)},
           {"options", options},
           {"hardware", hardware_json(info)},
           {"software", {{"backend", info.backend}, {"versions", info.versions}}},

@@ -22,6 +22,8 @@ struct SourceFile {
   std::string compression;
   std::string format;
   int adapter_version = 1;
+  std::string tool = {};
+  std::string tool_version = {};
 };
 
 /// sha256 over the sorted (role, sha256) of the sources and the options that change facts; nothing else.

@@ -78,20 +78,53 @@ std::string stored(Connection& connection, const RunFiles& files, const model::T
   return "SELECT " + select + " FROM read_parquet(" + sql_quoted(path) + ", file_row_number = true)";
 }
 
-/// An op is a span; its columns have the same names there. What no source fills yet is NULL.
-std::string ops_view(const model::Table& table, const std::string& spans) {
-  std::set<std::string_view> in_spans;
-  for (const auto& column : model::table(model::TableId::spans).columns) in_spans.insert(column.name);
+using Expressions = std::map<std::string_view, std::string>;
+
+/// The columns of a table out of a query that has `given` of them under their own names; others are NULL
+/// unless an expression says how to get them.
+std::string columns_of(const model::Table& table, const std::set<std::string_view>& given,
+                       const Expressions& expressions) {
   std::string select;
   for (const auto& column : table.columns) {
     const std::string name(column.name);
-    const std::string value = name == "op_id"           ? "span_id AS op_id"
-                              : name == "op_type"       ? "name AS op_type"
-                              : in_spans.contains(name) ? name
-                                                        : null_column(column);
+    std::string value = given.contains(column.name) ? name : null_column(column);
+    if (const auto it = expressions.find(column.name); it != expressions.end())
+      value = it->second + " AS " + name;
     select += (select.empty() ? "" : ", ") + value;
   }
-  return "SELECT " + select + " FROM (" + spans + ") WHERE kind = 'op'";
+  return "SELECT " + select;
+}
+
+std::set<std::string_view> column_names(const model::Table& table) {
+  std::set<std::string_view> names;
+  for (const auto& column : table.columns) names.insert(column.name);
+  return names;
+}
+
+/// Rows of one name in their order: layers may repeat a name, and then the first belongs to the first.
+std::string numbered(const std::string& rows, const std::string& key) {
+  return "(SELECT *, row_number() OVER (PARTITION BY name ORDER BY " + key + ") AS nth FROM (" + rows + "))";
+}
+
+/// An op is a span, or a layer of an engine with the sum of its times.
+std::string ops_view(Connection& connection, const RunFiles& files, const model::Table& table) {
+  const auto& spans = model::table(model::TableId::spans);
+  const std::string span_ops =
+      columns_of(table, column_names(spans),
+                 {{"op_id", "span_id"}, {"op_type", "coalesce(op_type, name)"}, {"calls", "1::BIGINT"}}) +
+      " FROM (" + stored(connection, files, spans) + ") WHERE kind = 'op'";
+  if (!files.tables.contains("layers") && !files.tables.contains("layer_times")) return span_ops;
+  const std::string layers = stored(connection, files, model::table(model::TableId::layers));
+  const std::string times = stored(connection, files, model::table(model::TableId::layer_times));
+  return span_ops + " UNION ALL " +
+         columns_of(table, {"shapes", "dtypes"},
+                    {{"name", "coalesce(l.name, t.name)"},
+                     {"op_type", "coalesce(l.layer_type, l.name, t.name)"},
+                     {"dur_ns", "t.total_ns"},
+                     {"calls", "t.iterations"},
+                     {"args", "coalesce(l.args, t.args)"}}) +
+         " FROM " + numbered(layers, "layer_id") + " l FULL JOIN " + numbered(times, "layer_time_id") +
+         " t ON l.name = t.name AND l.nth = t.nth";
 }
 
 struct Link {
@@ -106,7 +139,7 @@ constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "
 
 std::string view_of(Connection& connection, const RunFiles& files, const model::Table& table, bool linked) {
   const std::string name(table.name);
-  if (name == "ops") return ops_view(table, stored(connection, files, model::table(model::TableId::spans)));
+  if (name == "ops") return ops_view(connection, files, table);
   const std::string facts = stored(connection, files, table);
   for (const Link& link : kLinks) {
     if (!linked || link.table != name) continue;

@@ -47,7 +47,7 @@ class Imported {
     ops::Context context;
     context.ledger_folder = ledger_folder;
     auto ledger = store::Ledger::open(ledger_folder);
-    auto report = ops::import_file(context, *ledger, path, {});
+    auto report = ops::import_files(context, *ledger, {path}, {});
     if (!report) {
       ADD_FAILURE() << path << ": " << report.error().message;
       return;
@@ -148,8 +148,9 @@ TEST_P(Corpus, GivesTheSameBytesAtAnyWindowSize) {
   store::BundleWriter writer(engine, folder);
   auto source = ingest::open_file(path()).value();
   model::RunInfo info;
-  const auto* adapter = ingest::choose_adapter(source->head(), "", "").value();
-  ASSERT_TRUE(adapter->read(*source, options, writer, info));
+  const auto chosen = ingest::choose_adapter(source->head(), "", "").value();
+  options.role = chosen.role;
+  ASSERT_TRUE(chosen.adapter->read(*source, options, writer, info));
   const auto tables = writer.finish();
   ASSERT_TRUE(tables);
   ASSERT_EQ(tables->size(), run.document["tables"].size());

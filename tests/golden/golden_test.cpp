@@ -39,6 +39,10 @@ std::string input_of(const Case& c) {
   return {};
 }
 
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.format << "/" << c.name;
+}
+
 class Golden : public testing::TestWithParam<Case> {};
 
 TEST_P(Golden, GivesTheExpectedRows) {
@@ -52,9 +56,9 @@ TEST_P(Golden, GivesTheExpectedRows) {
 
 TEST_P(Golden, IsDetectedWithoutAName) {
   const std::string bytes = input_of(GetParam());
-  const auto adapter = ingest::choose_adapter(std::string_view(bytes).substr(0, ingest::kHeadBytes), "", "");
-  ASSERT_TRUE(adapter) << adapter.error().message;
-  EXPECT_EQ((*adapter)->format, GetParam().format);
+  const auto chosen = ingest::choose_adapter(std::string_view(bytes).substr(0, ingest::kHeadBytes), "", "");
+  ASSERT_TRUE(chosen) << chosen.error().message;
+  EXPECT_EQ(chosen->adapter->format, GetParam().format);
 }
 
 TEST_P(Golden, DoesNotDependOnThreadsOrWindows) {

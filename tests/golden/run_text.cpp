@@ -82,10 +82,12 @@ std::string info_text(const model::RunInfo& info) {
 
 Result<std::string> try_text(std::string_view bytes, const ingest::ReadOptions& options) {
   NL_TRY(auto source, ingest::open_memory(bytes));
-  NL_TRY(const auto* adapter, ingest::choose_adapter(source->head(), "", ""));
+  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), "", ""));
   TextSink sink;
   model::RunInfo info;
-  NL_CHECK(adapter->read(*source, options, sink, info));
+  ingest::ReadOptions read = options;
+  read.role = chosen.role;
+  NL_CHECK(chosen.adapter->read(*source, read, sink, info));
   if (!info.counts.closes()) return std::string("ACCOUNTING BROKEN\n");
   return sink.text() + info_text(info);
 }
@@ -133,11 +135,13 @@ std::string text_of_bytes(std::string_view bytes, const ingest::ReadOptions& opt
 Result<std::string> text_of_bundle(std::string_view bytes, const std::string& folder) {
   NL_CHECK(make_folders(folder));
   NL_TRY(auto source, ingest::open_memory(bytes));
-  NL_TRY(const auto* adapter, ingest::choose_adapter(source->head(), "", ""));
+  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), "", ""));
   NL_TRY(auto engine, store::Engine::open({1, 200, ""}));
   store::BundleWriter writer(engine, folder);
   model::RunInfo info;
-  NL_CHECK(adapter->read(*source, {}, writer, info));
+  ingest::ReadOptions options;
+  options.role = chosen.role;
+  NL_CHECK(chosen.adapter->read(*source, options, writer, info));
   NL_TRY(const auto tables, writer.finish());
   // The clock is left out, as the rows of the adapter have it.
   store::RunFiles files{folder, "", 0, {}};

@@ -2,6 +2,7 @@
 
 #include "ops/import_file.h"
 #include "ops/run_names.h"
+#include "ops/run_parts.h"
 #include "ops/text.h"
 
 namespace nl::ops {
@@ -13,7 +14,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["paths"],
   "properties": {
     "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-file": true,
-              "description": "profiles to import, each a run of its own"},
+              "description": "profiles to import, each a run of its own; the files that trtexec writes for one model become one run"},
     "format": {"type": "string", "description": "overrule the detection of the format"},
     "threads": {"type": "integer", "minimum": 1, "maximum": 256,
                 "description": "parser threads (default: the machine's cores); never changes the result"},
@@ -21,7 +22,7 @@ constexpr char kParameters[] = R"({
   }})";
 
 constexpr char kResult[] = R"({
-  "description": "one path: the run; several: {runs: [run], failed: [{path, code, message}]}",
+  "description": "one run: the run; several: {runs: [run], failed: [{path, code, message}]}",
   "definitions": {"run": {"type": "object",
     "required": ["run_id", "created", "path", "format", "counts", "health", "devices", "bundle_bytes"],
     "properties": {
@@ -52,25 +53,26 @@ Result<Outcome> run(Context& context, const json& parameters) {
   options.threads = parameters.value("threads", 0);
   options.refresh = parameters.value("refresh", false);
   const std::vector<std::string> paths = parameters["paths"];
+  const auto groups = group_by_run(paths, options.format);
   json runs = json::array();
   json failed = json::array();
   Outcome outcome;
-  for (const auto& path : paths) {
-    auto report = import_file(context, ledger, path, options);
+  for (const auto& group : groups) {
+    auto report = import_files(context, ledger, group, options);
     if (report) {
       runs.push_back(import_json(*report));
       warn_of_losses(runs.back(), outcome.warnings);
-    } else if (paths.size() == 1) {
+    } else if (groups.size() == 1) {
       return std::move(report.error());
     } else {
-      failed.push_back({{"path", path},
+      failed.push_back({{"path", group[0]},
                         {"code", error_code_name(report.error().code)},
                         {"message", report.error().message}});
     }
   }
   outcome.exit_code = failed.empty() ? 0 : 2;
   if (!runs.empty()) outcome.next.push_back("neurolens show " + short_id(runs.back()["run_id"]));
-  outcome.data = paths.size() == 1 ? runs[0] : json{{"runs", runs}, {"failed", failed}};
+  outcome.data = groups.size() == 1 ? runs[0] : json{{"runs", runs}, {"failed", failed}};
   return outcome;
 }
 
