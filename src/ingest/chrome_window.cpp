@@ -200,12 +200,11 @@ Result<ParsedWindow> WindowParser::parse(JsonWindow& window) {
   out.batch = pool_.take();
   out_ = &out;
   batch_ = out.batch.get();
-  strings_.clear();
   track_numbers_.clear();
   categories_.clear();
   last_ = {};
   window_offset_ = window.offset;
-  NL_TRY(JsonCursor cursor, index_.index(window));
+  NL_TRY(JsonCursor cursor, texts_.begin(window, *batch_));
   if (!read_events(cursor, window.is_whole)) {
     const auto at = window.offset + static_cast<int64_t>(cursor.position()) - 1;
     return Error{ErrorCode::kBadInput, "the JSON is not valid near byte " + std::to_string(at)};
@@ -342,7 +341,7 @@ bool WindowParser::take_counter() {
       rest_.push_back(&arg);
       continue;
     }
-    const int64_t series = text_of({arg.key.data() - 1, arg.key.size() + 2});
+    const int64_t series = texts_.scalar({arg.key.data() - 1, arg.key.size() + 2});
     if (series == kNull) return false;
     batch_->set_double(kTable, add(series), counters::value, value);
   }
@@ -431,7 +430,7 @@ void WindowParser::read_duration(int64_t& duration) {
 void WindowParser::set_kind(EventClass c, TableId table, size_t row) {
   if (table == TableId::spans) set(table, row, spans::kind, static_cast<int64_t>(c));
   if (table == TableId::copies) {
-    set(table, row, copies::kind, text_of(c == EventClass::kMemcpy ? "\"memcpy\"" : "\"memset\""));
+    set(table, row, copies::kind, texts_.scalar(c == EventClass::kMemcpy ? "\"memcpy\"" : "\"memset\""));
   }
 }
 
@@ -519,14 +518,14 @@ bool WindowParser::set_value(const ArgTargets::Target& target, size_t row, std::
     }
     case ArgValue::kText: {
       if (raw[0] != '"') return false;
-      const int64_t text = text_of(raw);
+      const int64_t text = texts_.scalar(raw);
       if (text == kNull) return false;
       rows.set(row, target.column, text);
       return true;
     }
     case ArgValue::kJson: {
       if (raw[0] != '[') return false;
-      rows.set(row, target.column, json_of(raw));
+      rows.set(row, target.column, texts_.json(raw));
       return true;
     }
     case ArgValue::kGrid:
@@ -543,12 +542,12 @@ bool WindowParser::set_typed_shapes(size_t row, std::string_view raw) {
   const std::string_view shapes_key = raw.substr(0, raw.size() - 1);
   const std::string_view types_key = raw.substr(1);
   std::string shapes, types;
-  const int64_t shapes_text = strings_.get(shapes_key, [&]() -> int64_t {
+  const int64_t shapes_text = texts_.keyed(shapes_key, [&]() -> int64_t {
     return TypedShapes(raw).read(shapes, types) ? batch_->add_string(batch_->arena.keep(shapes)) : kNull;
   });
   if (shapes_text == kNull) return false;
   const int64_t types_text =
-      strings_.get(types_key, [&] { return batch_->add_string(batch_->arena.keep(types)); });
+      texts_.keyed(types_key, [&] { return batch_->add_string(batch_->arena.keep(types)); });
   batch_->set(TableId::spans, row, spans::shapes, shapes_text);
   batch_->set(TableId::spans, row, spans::dtypes, types_text);
   return true;
@@ -561,96 +560,32 @@ bool WindowParser::set_rest(TableId table, size_t row) {
   return true;
 }
 
-namespace {
-
-/// Profilers print inf and nan, which JSON does not know: kept as text and counted.
-template <class Put>
-bool put_checked(std::string_view raw, Put put, std::map<std::string, int64_t>& health) {
-  if (raw[0] == '{' || raw[0] == '[' || is_json_scalar(raw)) {
-    put(raw);
-    return true;
-  }
-  for (const char c : raw) {
-    const bool plain =
-        (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '.' || c == '-';
-    if (!plain || raw.size() > 32) return false;
-  }
-  health["value_not_json"]++;
-  put("\"");
-  put(raw);
-  put("\"");
-  return true;
-}
-
-}  // namespace
-
 /// Everything without a column, as one JSON object; keys of the event itself go under "$event".
 bool WindowParser::rest_text(int64_t& text) {
   if (rest_.empty() && event_.extras.empty()) return true;
-  size_t size = 16;
-  for (const JsonMember* arg : rest_) size += arg->key.size() + arg->raw.size() + 8;
-  for (const JsonMember& extra : event_.extras) size += extra.key.size() + extra.raw.size() + 8;
-  char* const begin = batch_->arena.reserve(size);
-  char* p = begin;
-  const auto put = [&](std::string_view piece) {
-    std::memcpy(p, piece.data(), piece.size());
-    p += piece.size();
-  };
-  const auto put_member = [&](const JsonMember& arg) {
-    if (!has_valid_escapes(arg.key)) return false;
-    put(p[-1] == '{' ? "\"" : ",\"");
-    put(arg.key);
-    put("\":");
-    return put_checked(arg.raw, put, out_->health);
-  };
-  put("{");
+  size_t size = 0;
+  for (const JsonMember* arg : rest_) size += ObjectText::size_of(*arg);
+  for (const JsonMember& extra : event_.extras) size += ObjectText::size_of(extra);
+  ObjectText object(*batch_, size);
   for (const JsonMember* arg : rest_) {
-    if (!put_member(*arg)) return false;
+    if (!object.add(*arg, out_->health)) return false;
   }
   if (!event_.extras.empty()) {
-    put(p[-1] == '{' ? "\"$event\":{" : ",\"$event\":{");
+    object.open("$event");
     for (const JsonMember& extra : event_.extras) {
-      if (!put_member(extra)) return false;
+      if (!object.add(extra, out_->health)) return false;
     }
-    put("}");
+    object.close();
   }
-  put("}");
-  const auto used = static_cast<size_t>(p - begin);
-  replace_lone_surrogates(begin, used);
-  batch_->arena.shrink_last(size - used);
-  text = batch_->add_string({begin, used});
+  text = object.finish();
   return true;
 }
 
 // ---- Strings, categories, tracks
 
-/// kNull if the token is not a valid string or scalar.
-int64_t WindowParser::text_of(std::string_view token) {
-  return strings_.get(token, [&]() -> int64_t {
-    std::string_view text;
-    if (token[0] == '"') {
-      if (!index_.unescape(token, batch_->arena, text)) return kNull;
-    } else {
-      if (!is_json_scalar(token)) return kNull;
-      text = batch_->arena.keep(token);
-    }
-    return batch_->add_string(text);
-  });
-}
-
-/// JSON text as it stands; told from a string by its first character.
-int64_t WindowParser::json_of(std::string_view raw) {
-  return strings_.get(raw, [&] {
-    char* const copy = batch_->arena.reserve(raw.size());
-    std::memcpy(copy, raw.data(), raw.size());
-    replace_lone_surrogates(copy, raw.size());
-    return batch_->add_string({copy, raw.size()});
-  });
-}
-
 WindowParser::Category* WindowParser::category_of(std::string_view token) {
   if (!categories_.empty() && same_text(token, last_category_token_)) return &categories_[last_category_];
-  const int64_t text = token.empty() ? kNull : text_of(token);
+  const int64_t text = token.empty() ? kNull : texts_.scalar(token);
   if (!token.empty() && text == kNull) return nullptr;
   last_category_token_ = token;
   for (last_category_ = 0; last_category_ < categories_.size(); last_category_++) {
@@ -665,7 +600,7 @@ WindowParser::Category* WindowParser::category_of(std::string_view token) {
 /// False if the token is not a valid string or scalar; a name of which nothing is left is NULL.
 bool WindowParser::name_text(int64_t& name) {
   if (event_.name.empty()) return true;
-  name = text_of(event_.name);
+  name = texts_.scalar(event_.name);
   if (name == kNull) return false;
   if (event_.name_cut == 0) return true;
   const std::string_view whole = batch_->strings[static_cast<size_t>(name)];
@@ -673,7 +608,7 @@ bool WindowParser::name_text(int64_t& name) {
   const auto add = [&] { return batch_->add_string(kept); };
   // Only keys that no JSON text and no part of one can be.
   const bool plain = !kept.empty() && (kept[0] == '/' || kept[0] == '_' || (kept[0] | 0x20) >= 'a');
-  name = kept.empty() ? kNull : plain && kept[0] < 'z' ? strings_.get(kept, add) : add();
+  name = kept.empty() ? kNull : plain && kept[0] < 'z' ? texts_.keyed(kept, add) : add();
   return true;
 }
 
@@ -744,11 +679,11 @@ bool WindowParser::set_flow(size_t row, int64_t start, int64_t id) {
                                                     {event_.category, flows::category}};
   for (const auto& [token, column] : texts) {
     if (token.empty()) continue;
-    const int64_t text = text_of(token);
+    const int64_t text = texts_.scalar(token);
     if (text == kNull) return false;
     set(kTable, row, column, text);
   }
-  set(kTable, row, flows::phase, text_of(event_.phase));
+  set(kTable, row, flows::phase, texts_.scalar(event_.phase));
   set(kTable, row, flows::start_ns, start);
   set(kTable, row, flows::arrow_id, id);
   if (id == kNull && !event_.id.empty()) event_.extras.push_back({"id", event_.id});

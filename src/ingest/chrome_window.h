@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ingest/batch_text.h"
 #include "ingest/chrome_dialect.h"
-#include "ingest/interner.h"
-#include "ingest/json_cursor.h"
 #include "ingest/track_table.h"
 #include "model/batch.h"
 
@@ -155,9 +154,7 @@ class WindowParser {
   bool rest_text(int64_t& text);
   bool set_rest(model::TableId table, size_t row);
 
-  int64_t text_of(std::string_view token);
   bool name_text(int64_t& name);
-  int64_t json_of(std::string_view raw);
   Category* category_of(std::string_view token);
   int64_t track_of(TrackDomain domain);
   int64_t async_track();
@@ -166,8 +163,7 @@ class WindowParser {
   const ChromeDialect& dialect_;
   const ArgTargets& targets_;
   model::BatchPool& pool_;
-  JsonIndex index_;
-  Interner strings_;
+  BatchText texts_;
   TraceEvent event_;
   int64_t position_ = 0;  // of the event in the decompressed input
   int64_t window_offset_ = 0;

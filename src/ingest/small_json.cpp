@@ -32,4 +32,18 @@ nlohmann::json parse_small_json(std::string_view text) {
   return nlohmann::json::parse(text, nullptr, false);
 }
 
+Result<nlohmann::json> read_small_json(ByteSource& source) {
+  std::string text(kMaxSmallJsonBytes + 1, '\0');
+  NL_TRY(const size_t size, source.read(text.data(), text.size()));
+  if (size > kMaxSmallJsonBytes) {
+    return Error{ErrorCode::kLimit,
+                 "the file is larger than " + std::to_string(kMaxSmallJsonBytes) + " bytes"};
+  }
+  auto json = parse_small_json(std::string_view(text).substr(0, size));
+  if (json.is_discarded()) {
+    return Error{ErrorCode::kBadInput, "the JSON is not valid", "the file is truncated or of another format"};
+  }
+  return json;
+}
+
 }  // namespace nl::ingest

@@ -109,7 +109,8 @@ void TrackTable::write_row(model::Batch& batch, const TrackKey& key, bool named_
   };
   set_id(key.process, columns::process_id, columns::source_process);
   if (!named_only) set_id(key.thread, columns::thread_id, columns::source_thread);
-  if (device && key.process.number && *key.process.number == static_cast<int32_t>(*key.process.number)) {
+  // Some sources write -1 for a device that they do not know.
+  if (device && key.process.number && *key.process.number >= 0 && *key.process.number <= INT32_MAX) {
     batch.set(kTable, row, columns::device, *key.process.number);
   }
   if (device && key.thread.number) batch.set(kTable, row, columns::stream, *key.thread.number);

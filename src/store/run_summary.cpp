@@ -68,6 +68,14 @@ constexpr char kOwnTimes[] = R"(
 constexpr char kOps[] = R"(
   SELECT count(*)::BIGINT, count(DISTINCT name)::BIGINT FROM spans WHERE kind = 'op')";
 
+constexpr char kLayers[] = R"(
+  SELECT count(*)::BIGINT, count(dur_ns)::BIGINT, try_cast(sum(dur_ns) AS BIGINT), max(calls)::BIGINT
+  FROM ops WHERE op_id IS NULL)";
+
+constexpr char kTopLayers[] = R"(
+  SELECT name, calls, dur_ns FROM ops WHERE op_id IS NULL AND dur_ns IS NOT NULL
+  ORDER BY dur_ns DESC, name LIMIT )";
+
 json first_of(const json& rows) {
   return rows.empty() ? json::object() : rows[0];
 }
@@ -80,6 +88,10 @@ Result<void> add_top(Connection& connection, json& summary, int64_t top_rows) {
   if (summary["kernels"]["count"] != 0) {
     summary["top_of"] = "kernels";
     NL_TRY(summary["top"], rows_of(connection, kTopKernels + limit, names, true));
+  } else if (summary["layers"]["timed"] != 0) {
+    summary["top_of"] = "layers";
+    whole = summary["layers"]["total_ns"].is_null() ? 0 : summary["layers"]["total_ns"].get<int64_t>();
+    NL_TRY(summary["top"], rows_of(connection, kTopLayers + limit, names, true));
   } else {
     summary["top_of"] = "ops";
     NL_TRY(summary["top"],
@@ -113,6 +125,9 @@ Result<json> summarize_run(const RunFiles& files, int64_t top_rows) {
   summary["kernels"].update(first_of(linked));
   NL_TRY(const json ops, rows_of(connection, kOps, {"count", "names"}, false));
   summary["ops"] = first_of(ops);
+  NL_TRY(const json layers,
+         rows_of(connection, kLayers, {"count", "timed", "total_ns", "iterations"}, false));
+  summary["layers"] = first_of(layers);
   NL_CHECK(add_top(connection, summary, top_rows));
   return summary;
 }

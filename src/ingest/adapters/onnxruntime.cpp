@@ -23,8 +23,13 @@ EventClass class_of(std::string_view category) {
   return kOther;
 }
 
-/// Fences are no executions of their node.
+/// Fences are no executions of their node. Kernels have no thread, but a stream.
 EventClass refine(EventClass c, TraceEvent& event) {
+  if (c == kKernel) {
+    for (const JsonMember& arg : event.args) {
+      if (arg.key == "stream" && arg.raw[0] != '{' && arg.raw[0] != '[') event.thread = arg.raw;
+    }
+  }
   if (c != kOp) return c;
   if (!unquoted(event.name).ends_with(kNodeSuffix)) return kOverhead;
   event.name_cut = kNodeSuffix.size();

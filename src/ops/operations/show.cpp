@@ -25,7 +25,15 @@ constexpr char kParameters[] = R"({
 constexpr char kResult[] = R"({
   "type": "object",
   "required": ["run_id", "format", "backend", "hardware", "software", "counts", "health", "window", "devices", "kernels",
-               "ops", "top_of", "top", "tables", "bundle_bytes"]})";
+               "ops", "layers", "top_of", "top", "tables", "bundle_bytes"]})";
+
+std::string next_query(const std::string& top_of) {
+  if (top_of == "layers") return "SELECT name, op_type, calls, dur_ns FROM ops ORDER BY dur_ns DESC LIMIT 20";
+  return fmt::format(
+      "SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns FROM {} GROUP BY name ORDER BY total_ns DESC "
+      "LIMIT 20",
+      top_of);
+}
 
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
@@ -51,11 +59,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome;
   outcome.data = std::move(data);
   const std::string id = short_id(named.run_id);
-  const bool kernels = outcome.data["top_of"] == "kernels";
-  outcome.next.push_back(
-      fmt::format("neurolens query {} \"SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns FROM "
-                  "{} GROUP BY name ORDER BY total_ns DESC LIMIT 20\"",
-                  id, kernels ? "kernels" : "ops"));
+  outcome.next.push_back(fmt::format("neurolens query {} \"{}\"", id, next_query(outcome.data["top_of"])));
   outcome.next.push_back("neurolens verify " + id);
   return outcome;
 }
@@ -82,9 +86,18 @@ std::string versions_text(const json& software) {
   return out;
 }
 
+/// Without records of device work: devices that the source names, if any.
+std::string idle_devices_text(const json& hardware, const TextStyle& style) {
+  std::string names;
+  for (const auto& device : hardware["devices"]) {
+    if (device.contains("name")) names += (names.empty() ? "" : ", ") + device["name"].get<std::string>();
+  }
+  return fmt::format("  {}  {}\n", dim("devices ", style),
+                     names.empty() ? "no device work was recorded" : names);
+}
+
 std::string devices_text(const json& data, const TextStyle& style) {
-  if (data["devices"].empty())
-    return fmt::format("  {}  no device work: a CPU run\n", dim("devices ", style));
+  if (data["devices"].empty()) return idle_devices_text(data["hardware"], style);
   std::string out;
   for (const auto& d : data["devices"]) {
     const std::string number = d["device"].is_null() ? "?" : std::to_string(d["device"].get<int64_t>());
@@ -121,10 +134,13 @@ std::string share_text(const json& share) {
 
 std::string top_text(const json& data, const TextStyle& style) {
   if (data["top"].empty()) return "";
-  const bool kernels = data["top_of"] == "kernels";
+  const std::string of = data["top_of"];
   using enum TextTable::Align;
   TextTable table({kRight, kRight, kRight, kLeft, kLeft});
-  table.add({"share", "total", "calls", "", kernels ? "kernel" : "op (own time)"});
+  table.add({"share", "total", "calls", "",
+             of == "kernels"  ? "kernel"
+             : of == "layers" ? "layer"
+                              : "op (own time)"});
   const size_t name_width = style.width > 70 ? static_cast<size_t>(style.width) - 52 : 20;
   for (const auto& row : data["top"]) {
     const double share = row["share"].is_null() ? 0 : row["share"].get<double>();
@@ -132,15 +148,30 @@ std::string top_text(const json& data, const TextStyle& style) {
                bar(share, 12),
                shortened(row["name"].is_null() ? "(no name)" : row["name"].get<std::string>(), name_width)});
   }
-  const std::string what = kernels ? "Top kernels, share of the sum of kernel times"
-                                   : "Top ops, share of the sum of the ops' own times";
+  const std::string what = of == "kernels"  ? "Top kernels, share of the sum of kernel times"
+                           : of == "layers" ? "Top layers, share of the sum of layer times"
+                                            : "Top ops, share of the sum of the ops' own times";
   return "\n" + bold(what, style) + "\n" + table.text("  ", true, style);
+}
+
+std::string layers_text(const json& layers, const TextStyle& style) {
+  if (layers["count"] == 0) return "";
+  std::string out = fmt::format("  {}  {}", dim("layers  ", style), grouped(layers["count"]));
+  if (layers["timed"] != 0) {
+    out += fmt::format(", {} with a time, {} in {} iterations", grouped(layers["timed"]),
+                       known_duration(layers["total_ns"]),
+                       layers["iterations"].is_null() ? "unknown" : grouped(layers["iterations"]));
+  }
+  return out + "\n";
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const auto& data = outcome.data;
-  std::string out = fmt::format("{}  {} trace of {}\n", bold("run " + short_id(data["run_id"]), style),
-                                data["format"].get<std::string>(), data["backend"].get<std::string>());
+  const auto& sources = data["sources"];
+  const std::string what =
+      sources.size() == 1 ? sources[0]["role"].get<std::string>() : fmt::format("files ({})", sources.size());
+  std::string out = fmt::format("{}  {} {} of {}\n", bold("run " + short_id(data["run_id"]), style),
+                                data["format"].get<std::string>(), what, data["backend"].get<std::string>());
   const std::string versions = versions_text(data["software"]);
   if (!versions.empty()) out += fmt::format("  {}  {}\n", dim("software", style), versions);
   for (const auto& rank : data["hardware"]["ranks"]) {
@@ -166,6 +197,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     out += fmt::format("  {}  {} of {} names\n", dim("ops     ", style), grouped(data["ops"]["count"]),
                        grouped(data["ops"]["names"]));
   }
+  out += layers_text(data["layers"], style);
   return out + records_text(data, style) + top_text(data, style);
 }
 
