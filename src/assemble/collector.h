@@ -26,6 +26,7 @@ class Collector final : public model::RunSink {
   Collector(model::RunSink& next, const std::string& temp_folder)
       : spans(temp_folder), launches(temp_folder), kernels(temp_folder), copies(temp_folder), next_(next) {}
   Result<void> push(std::shared_ptr<model::Batch> batch) override;
+  void expect(model::TableId table, uint64_t columns) override { next_.expect(table, columns); }
 
   /// False if there were too many rows; nothing is kept then.
   bool complete() const { return complete_; }

@@ -252,6 +252,22 @@ class Settler {
   ChromeFacts facts_;
 };
 
+/// The columns of spans that events of the dialect may fill.
+uint64_t span_columns(const ChromeDialect& dialect) {
+  uint64_t columns = 0;
+  for (const int c : {spans::track_id, spans::name, spans::category, spans::kind, spans::start_ns,
+                      spans::dur_ns, spans::args}) {
+    columns |= uint64_t{1} << c;
+  }
+  for (const KnownArg& arg : dialect.args) {
+    if (arg.table != TableId::spans) continue;
+    columns |= uint64_t{1} << arg.column;
+    if (arg.value == ArgValue::kTypedShapes) columns |= uint64_t{1} << spans::dtypes;
+  }
+  if (dialect.ops_own_next_kernels) columns |= uint64_t{1} << spans::correlation_id;
+  return columns;
+}
+
 }  // namespace
 
 std::optional<int32_t> small_int(const nlohmann::json& object, const char* key) {
@@ -274,6 +290,7 @@ Result<void> read_chrome_trace(const ChromeDialect& dialect, ByteSource& source,
                                model::RunSink& sink, model::RunInfo& info) {
   const ArgTargets targets(dialect.args);
   if (targets.collides()) return Error{ErrorCode::kInternal, "two known arguments share a slot"};
+  sink.expect(TableId::spans, span_columns(dialect));
   JsonArrayLimits limits;
   limits.window_bytes = options.window_bytes;
   JsonArraySplitter splitter(source, "traceEvents", limits);

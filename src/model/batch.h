@@ -24,6 +24,8 @@ class Rows {
   static constexpr size_t kMaxColumns = 32;
 
   size_t size() const { return size_; }
+  /// Bit n: column n has a value.
+  uint64_t used() const { return used_; }
   /// False if every cell of the column is NULL.
   bool has_values(int c) const { return (used_ >> c & 1) != 0; }
   /// Cells of a column that has values.

@@ -93,7 +93,7 @@ Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& i
 /// The batches of one source among several: its tracks and clocks come behind those of the sources before.
 class SourceSink final : public model::RunSink {
  public:
-  explicit SourceSink(model::RunSink& next) : next_(next) {}
+  SourceSink(model::RunSink& next, size_t sources) : next_(next), alone_(sources == 1) {}
 
   void begin_source(size_t clocks_before) {
     first_track_ += tracks_;
@@ -109,9 +109,14 @@ class SourceSink final : public model::RunSink {
     }
     return next_.push(std::move(batch));
   }
+  /// What one of several sources promises binds the others not.
+  void expect(model::TableId table, uint64_t columns) override {
+    if (alone_) next_.expect(table, columns);
+  }
 
  private:
   model::RunSink& next_;
+  const bool alone_;
   int32_t first_track_ = 0;
   int32_t tracks_ = 0;
   int64_t first_clock_ = 0;
@@ -143,7 +148,7 @@ class Importer {
     const std::string bundle = staging.bundle();
     store::BundleWriter writer(engine, bundle);
     assemble::Collector collector(writer, staging.temp());
-    SourceSink sink(collector);
+    SourceSink sink(collector, inputs_.size());
     for (Input& input : inputs_) {
       sink.begin_source(info_.clocks.size());
       auto read = read_input(input, sink);

@@ -6,7 +6,9 @@
 namespace nl::store {
 
 BundleWriter::BundleWriter(std::shared_ptr<Engine> engine, std::string folder)
-    : engine_(std::move(engine)), folder_(std::move(folder)) {}
+    : engine_(std::move(engine)), folder_(std::move(folder)) {
+  expected_.fill(UINT64_MAX);
+}
 
 std::string table_file_name(std::string_view table) {
   return std::string(table) + ".parquet";
@@ -21,7 +23,8 @@ Result<void> BundleWriter::push(std::shared_ptr<model::Batch> batch) {
     if (batch->rows(id).size() == 0) continue;
     if (!writers_[t]) {
       const std::string path = folder_ + "/" + table_file_name(model::table(id).name);
-      writers_[t] = std::make_unique<TableWriter>(engine_, id, path);
+      writers_[t] =
+          std::make_unique<TableWriter>(engine_, id, path, TableWriter::Columns::kUsed, expected_[t]);
     }
     NL_CHECK(writers_[t]->push(batch));
   }

@@ -17,6 +17,9 @@ class BundleWriter final : public model::RunSink {
   BundleWriter(std::shared_ptr<Engine> engine, std::string folder);
 
   Result<void> push(std::shared_ptr<model::Batch> batch) override;
+  void expect(model::TableId table, uint64_t columns) override {
+    expected_[static_cast<size_t>(table)] = columns;
+  }
   /// Ends all files, hashes them and flushes them to the disk. In the order of tables.def.
   Result<std::vector<TableFile>> finish();
 
@@ -25,6 +28,7 @@ class BundleWriter final : public model::RunSink {
   std::string folder_;
   std::array<std::unique_ptr<TableWriter>, model::kTableCount> writers_;
   std::array<int64_t, model::kTableCount> rows_{};
+  std::array<uint64_t, model::kTableCount> expected_;
 };
 
 /// Name of a table's file in its folder.

@@ -189,8 +189,13 @@ std::atomic<uint64_t> next_function{0};
 /// The queue, the thread that runs COPY, and the table function that COPY reads.
 class TableWriter::Feed {
  public:
-  Feed(std::shared_ptr<Engine> engine, model::TableId table, std::string path, Columns columns)
-      : engine_(std::move(engine)), table_(table), path_(std::move(path)), wanted_(columns) {}
+  Feed(std::shared_ptr<Engine> engine, model::TableId table, std::string path, Columns columns,
+       uint64_t expected)
+      : engine_(std::move(engine)),
+        table_(table),
+        path_(std::move(path)),
+        wanted_(columns),
+        expected_(expected) {}
 
   ~Feed() {
     {
@@ -202,6 +207,10 @@ class TableWriter::Feed {
   }
 
   Result<void> push(std::shared_ptr<const Batch> batch) {
+    if ((batch->rows(table_).used() & ~expected_) != 0) {
+      return Error{ErrorCode::kInternal, "a column of " + std::string(model::table(table_).name) +
+                                             " has a value that its adapter did not announce"};
+    }
     if (!thread_.joinable()) {
       buffer_.add(*batch);
       if (buffer_.is_full()) start(all_columns(), large_parquet_options());
@@ -241,7 +250,8 @@ class TableWriter::Feed {
   std::vector<int> all_columns() const {
     std::vector<int> columns;
     for (size_t c = 0; c < model::table(table_).columns.size(); c++) {
-      if (model::table(table_).columns[c].type != Type::row_id) columns.push_back(static_cast<int>(c));
+      const bool stored = model::table(table_).columns[c].type != Type::row_id;
+      if (stored && (expected_ >> c & 1) != 0) columns.push_back(static_cast<int>(c));
     }
     return columns;
   }
@@ -337,6 +347,7 @@ class TableWriter::Feed {
   const model::TableId table_;
   const std::string path_;
   const Columns wanted_;
+  const uint64_t expected_;
   // Until the thread starts these belong to the caller, then they are only read.
   TableBuffer buffer_{table_};
   std::vector<int> columns_;
@@ -357,8 +368,8 @@ class TableWriter::Feed {
 };
 
 TableWriter::TableWriter(std::shared_ptr<Engine> engine, model::TableId table, std::string path,
-                         Columns columns)
-    : feed_(std::make_unique<Feed>(std::move(engine), table, std::move(path), columns)) {}
+                         Columns columns, uint64_t expected)
+    : feed_(std::make_unique<Feed>(std::move(engine), table, std::move(path), columns, expected)) {}
 
 TableWriter::~TableWriter() = default;
 

@@ -2,8 +2,8 @@
 // TableWriter: one table into one Parquet file while batches arrive. A thread of its own drives the engine's
 // COPY from a bounded queue, so that memory does not grow with the table. The file exists only after
 // finish(). A table that fits into one row group is written when it is complete: it then holds only the
-// columns that have a value, and its encodings suit its size. A larger one has all columns. Either way the
-// bytes follow from the rows.
+// columns that have a value, and its encodings suit its size. A larger one has all columns that its rows may
+// fill. Either way the bytes follow from the rows.
 
 #include <cstdint>
 #include <memory>
@@ -25,8 +25,9 @@ struct TableFile {
 class TableWriter {
  public:
   enum class Columns { kAll, kUsed };
+  /// `expected`: columns that may have values, bit n for column n; another value is an error.
   TableWriter(std::shared_ptr<Engine> engine, model::TableId table, std::string path,
-              Columns columns = Columns::kUsed);
+              Columns columns = Columns::kUsed, uint64_t expected = UINT64_MAX);
   ~TableWriter();
   TableWriter(const TableWriter&) = delete;
   TableWriter& operator=(const TableWriter&) = delete;
