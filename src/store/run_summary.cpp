@@ -1,5 +1,7 @@
 #include "store/run_summary.h"
 
+#include <set>
+
 #include "store/engine.h"
 
 namespace nl::store {
@@ -47,10 +49,9 @@ constexpr char kDevices[] = R"(
   GROUP BY device ORDER BY device)";
 
 constexpr char kKernels[] = R"(
-  SELECT count(*)::BIGINT, try_cast(coalesce(sum(dur_ns), 0) AS BIGINT), count(DISTINCT name)::BIGINT FROM kernels)";
-
-constexpr char kLinked[] = R"(
-  SELECT count(launch_span_id)::BIGINT, count(op_id)::BIGINT FROM kernel_links)";
+  SELECT count(*)::BIGINT, try_cast(coalesce(sum(dur_ns), 0) AS BIGINT), count(DISTINCT name)::BIGINT,
+         (SELECT count(launch_span_id) FROM kernel_links)::BIGINT, (SELECT count(op_id) FROM kernel_links)::BIGINT
+  FROM kernels)";
 
 constexpr char kTopKernels[] = R"(
   SELECT name, count(*)::BIGINT, try_cast(coalesce(sum(dur_ns), 0) AS BIGINT) total FROM kernels
@@ -94,11 +95,14 @@ Result<void> add_top(Connection& connection, json& summary, int64_t top_rows) {
     NL_TRY(summary["top"], rows_of(connection, kTopLayers + limit, names, true));
   } else {
     summary["top_of"] = "ops";
-    NL_TRY(summary["top"],
-           rows_of(connection, std::string(kOwnTimes) + " ORDER BY total DESC, name LIMIT " + limit, names,
-                   true));
-    NL_TRY(whole, connection.integer("SELECT coalesce(try_cast(sum(total) AS BIGINT), 0) FROM (" +
-                                     std::string(kOwnTimes) + ")"));
+    NL_TRY(summary["top"], rows_of(connection,
+                                   "SELECT *, try_cast(sum(total) OVER () AS BIGINT) FROM (" +
+                                       std::string(kOwnTimes) + ") ORDER BY total DESC, name LIMIT " + limit,
+                                   {"name", "calls", "total_ns", "whole_ns"}, true));
+    for (auto& row : summary["top"]) {
+      whole = row["whole_ns"].is_null() ? 0 : row["whole_ns"].get<int64_t>();
+      row.erase("whole_ns");
+    }
   }
   for (auto& row : summary["top"]) {
     const bool known = whole > 0 && !row["total_ns"].is_null();
@@ -107,27 +111,55 @@ Result<void> add_top(Connection& connection, json& summary, int64_t top_rows) {
   return {};
 }
 
+/// What the summary asks for; other tables need no view.
+const std::set<std::string> kAskedFor = {"spans", "kernels", "copies", "kernel_links", "span_tree", "ops"};
+constexpr int64_t kRowsForAThread = 500'000;
+
+int threads_for(const RunFiles& files) {
+  int64_t rows = 0;
+  for (const auto& [table, n] : files.tables) rows += kAskedFor.contains(table) ? n : 0;
+  return rows > kRowsForAThread ? 2 : 1;
+}
+
+/// A question about tables that the run does not have is answered without the engine.
+Result<json> first_row(Connection& connection, bool has_rows, const char* sql,
+                       const std::vector<std::string>& names, const json& none) {
+  if (!has_rows) return none;
+  NL_TRY(const json rows, rows_of(connection, sql, names, false));
+  return first_of(rows);
+}
+
 }  // namespace
 
-Result<json> summarize_run(const RunFiles& files, int64_t top_rows) {
-  NL_TRY(const auto engine, Engine::open({2, 1024, ""}));
+EngineOptions summary_engine() {
+  return {1, 1024, ""};
+}
+
+Result<json> summarize_run(EngineStart& start, const RunFiles& files, int64_t top_rows) {
+  NL_TRY(const auto engine, start.get());
   NL_TRY(auto connection, engine->connect());
-  NL_CHECK(create_views(connection, files, false));
+  if (threads_for(files) > 1) NL_CHECK(connection.run("SET threads = " + std::to_string(threads_for(files))));
+  NL_CHECK(connection.run("SET parquet_metadata_cache = true"));
+  NL_CHECK(create_views(connection, files, false, kAskedFor));
+  const auto has = [&](const char* table) { return files.tables.contains(table); };
   json summary;
   NL_TRY(const json window, rows_of(connection, kWindow, {"start_ns", "dur_ns"}, false));
   summary["window"] = first_of(window);
-  NL_TRY(summary["devices"],
-         rows_of(connection, kDevices, {"device", "kernels", "kernel_ns", "copies", "copy_ns", "copy_bytes"},
-                 false));
-  NL_TRY(const json kernels, rows_of(connection, kKernels, {"count", "total_ns", "names"}, false));
-  summary["kernels"] = first_of(kernels);
-  NL_TRY(const json linked, rows_of(connection, kLinked, {"linked", "in_ops"}, false));
-  summary["kernels"].update(first_of(linked));
-  NL_TRY(const json ops, rows_of(connection, kOps, {"count", "names"}, false));
-  summary["ops"] = first_of(ops);
-  NL_TRY(const json layers,
-         rows_of(connection, kLayers, {"count", "timed", "total_ns", "iterations"}, false));
-  summary["layers"] = first_of(layers);
+  summary["devices"] = json::array();
+  if (has("kernels") || has("copies")) {
+    NL_TRY(summary["devices"],
+           rows_of(connection, kDevices,
+                   {"device", "kernels", "kernel_ns", "copies", "copy_ns", "copy_bytes"}, false));
+  }
+  NL_TRY(summary["kernels"],
+         first_row(connection, has("kernels"), kKernels, {"count", "total_ns", "names", "linked", "in_ops"},
+                   {{"count", 0}, {"total_ns", 0}, {"names", 0}, {"linked", 0}, {"in_ops", 0}}));
+  NL_TRY(summary["ops"],
+         first_row(connection, has("spans"), kOps, {"count", "names"}, {{"count", 0}, {"names", 0}}));
+  NL_TRY(summary["layers"],
+         first_row(connection, has("layers") || has("layer_times"), kLayers,
+                   {"count", "timed", "total_ns", "iterations"},
+                   {{"count", 0}, {"timed", 0}, {"total_ns", nullptr}, {"iterations", nullptr}}));
   NL_CHECK(add_top(connection, summary, top_rows));
   return summary;
 }

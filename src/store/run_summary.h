@@ -13,6 +13,9 @@ namespace nl::store {
 /// timed, total_ns, iterations}, top [{name, calls, total_ns, share}] and
 /// top_of: kernels, or for runs without kernels layers by their time, else ops by their own time. The share
 /// is of the sum of all rows ranked.
-Result<nlohmann::json> summarize_run(const RunFiles& files, int64_t top_rows);
+Result<nlohmann::json> summarize_run(EngineStart& start, const RunFiles& files, int64_t top_rows);
+
+/// What summarize_run needs.
+EngineOptions summary_engine();
 
 }  // namespace nl::store

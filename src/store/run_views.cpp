@@ -214,7 +214,7 @@ Result<RunFiles> run_files(const std::string& bundle) {
   try {
     const auto document = nlohmann::json::parse(text);
     files.clock_base_ns = document.at("clocks").at(0).at("base_unix_ns");
-    for (const auto& table : document.at("tables")) files.tables.insert(table.at("name").get<std::string>());
+    for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
   } catch (const nlohmann::json::exception& e) {
     return Error{ErrorCode::kBadInput, "run.json is damaged: " + bundle + ": " + e.what(),
                  "neurolens verify RUN tells what is wrong"};

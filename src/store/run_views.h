@@ -14,10 +14,10 @@
 namespace nl::store {
 
 struct RunFiles {
-  std::string bundle;                 ///< folder with run.json
-  std::string derived;                ///< folder with the derived tables; empty if there is none
-  int64_t clock_base_ns = 0;          ///< added to every start_ns
-  std::set<std::string> tables = {};  ///< fact tables that run.json lists
+  std::string bundle;                          ///< folder with run.json
+  std::string derived;                         ///< folder with the derived tables; empty if there is none
+  int64_t clock_base_ns = 0;                   ///< added to every start_ns
+  std::map<std::string, int64_t> tables = {};  ///< rows of the fact tables that run.json lists
 };
 
 /// Looks at the bundle. `derived` is set if the current derived tables are there.

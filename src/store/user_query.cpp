@@ -72,10 +72,10 @@ class Watchdog {
 /// An engine that can read the run's files and nothing else.
 class Confined {
  public:
-  static Result<std::unique_ptr<Confined>> open(const RunFiles& files, const std::string& sql,
-                                                const QueryLimits& limits, const std::string& output) {
+  static Result<std::unique_ptr<Confined>> open(EngineStart& start, const RunFiles& files,
+                                                const std::string& sql, const std::string& output) {
     auto self = std::make_unique<Confined>();
-    NL_TRY(self->engine_, Engine::open({limits.threads, limits.memory_mb, ""}));
+    NL_TRY(self->engine_, start.get());
     NL_TRY(Connection connection, self->engine_->connect());
     self->connection_.emplace(std::move(connection));
     std::string paths;
@@ -356,10 +356,10 @@ Result<void> prepare_select(Confined& confined, Statement& statement, const std:
 
 }  // namespace
 
-Result<void> run_user_query(const RunFiles& files, const std::string& given, const QueryLimits& limits,
-                            const QuerySink& sink) {
+Result<void> run_user_query(EngineStart& start, const RunFiles& files, const std::string& given,
+                            const QueryLimits& limits, const QuerySink& sink) {
   const std::string sql = without_end(given);
-  NL_TRY(const auto confined, Confined::open(files, sql, limits, ""));
+  NL_TRY(const auto confined, Confined::open(start, files, sql, ""));
   Watchdog watchdog(confined->connection().raw(), limits);
   Statement statement;
   NL_CHECK(prepare_select(*confined, statement, sql, watchdog, limits));
@@ -372,10 +372,10 @@ Result<void> run_user_query(const RunFiles& files, const std::string& given, con
   return stream_rows(cast, shape_of(cast.raw()).types, watchdog, limits, sink);
 }
 
-Result<void> run_user_query_to_parquet(const RunFiles& files, const std::string& given,
+Result<void> run_user_query_to_parquet(EngineStart& start, const RunFiles& files, const std::string& given,
                                        const QueryLimits& limits, const std::string& path) {
   const std::string sql = without_end(given);
-  NL_TRY(const auto confined, Confined::open(files, sql, limits, path));
+  NL_TRY(const auto confined, Confined::open(start, files, sql, path));
   Watchdog watchdog(confined->connection().raw(), limits);
   {
     Statement statement;  // the text alone must be one SELECT before it may stand in a COPY

@@ -38,11 +38,16 @@ struct QuerySink {
   std::function<Result<void>(std::span<const Cell>)> row;
 };
 
+/// The engine that the queries below need; each takes one.
+inline EngineOptions query_engine(const QueryLimits& limits) {
+  return {limits.threads, limits.memory_mb, ""};
+}
+
 /// Runs the query and hands its rows to the sink one by one.
-Result<void> run_user_query(const RunFiles& files, const std::string& sql, const QueryLimits& limits,
-                            const QuerySink& sink);
+Result<void> run_user_query(EngineStart& start, const RunFiles& files, const std::string& sql,
+                            const QueryLimits& limits, const QuerySink& sink);
 /// Writes the result as a Parquet file.
-Result<void> run_user_query_to_parquet(const RunFiles& files, const std::string& sql,
+Result<void> run_user_query_to_parquet(EngineStart& start, const RunFiles& files, const std::string& sql,
                                        const QueryLimits& limits, const std::string& path);
 
 }  // namespace nl::store

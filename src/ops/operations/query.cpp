@@ -127,7 +127,7 @@ class RowStream {
 };
 
 /// Rows as JSON for the envelope and for the text table; stops when there are too many.
-Result<Outcome> collect(const store::RunFiles& files, const std::string& sql,
+Result<Outcome> collect(store::EngineStart& engine, const store::RunFiles& files, const std::string& sql,
                         const store::QueryLimits& limits) {
   Outcome outcome;
   outcome.data = {{"columns", json::array()}, {"rows", json::array()}, {"truncated", false}};
@@ -151,7 +151,7 @@ Result<Outcome> collect(const store::RunFiles& files, const std::string& sql,
     outcome.data["rows"].push_back(std::move(row));
     return {};
   };
-  const auto done = store::run_user_query(files, sql, limits, sink);
+  const auto done = store::run_user_query(engine, files, sql, limits, sink);
   if (!done && done.error().message != stop) return done.error();
   if (outcome.data["truncated"]) {
     outcome.warnings.push_back(fmt::format("only the first {} rows; --format csv, json or parquet gives all",
@@ -170,37 +170,38 @@ Result<void> copy_file(Context& context, const std::string& path) {
   }
 }
 
-Result<void> stream_parquet(Context& context, const store::RunFiles& files, const std::string& sql,
-                            const store::QueryLimits& limits) {
+Result<void> stream_parquet(Context& context, store::EngineStart& engine, const store::RunFiles& files,
+                            const std::string& sql, const store::QueryLimits& limits) {
   const char* folder = std::getenv("TMPDIR");
   std::string path =
       std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/neurolens-query-XXXXXX";
   const int fd = ::mkstemp(path.data());
   if (fd < 0) return errno_error("cannot create", path, errno);
   ::close(fd);
-  Result<void> done = store::run_user_query_to_parquet(files, sql, limits, path);
+  Result<void> done = store::run_user_query_to_parquet(engine, files, sql, limits, path);
   if (done) done = copy_file(context, path);
   ::unlink(path.c_str());
   return done;
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_CHECK(assemble::ensure_derived(named.bundle));
-  NL_TRY(const auto files, store::run_files(named.bundle));
   store::QueryLimits limits;
   limits.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   limits.seconds = parameters.value("seconds", 600);
   limits.cancelled = context.cancelled;
+  store::EngineStart engine(store::query_engine(limits));
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_CHECK(assemble::ensure_derived(named.bundle));
+  NL_TRY(const auto files, store::run_files(named.bundle));
   const std::string sql = parameters["sql"];
   const std::string format = parameters.value("format", "table");
-  if (format == "table" || !context.bytes) return collect(files, sql, limits);
+  if (format == "table" || !context.bytes) return collect(engine, files, sql, limits);
   if (format == "parquet") {
-    NL_CHECK(stream_parquet(context, files, sql, limits));
+    NL_CHECK(stream_parquet(context, engine, files, sql, limits));
     return Outcome{};
   }
   RowStream rows(context, format);
-  NL_CHECK(store::run_user_query(files, sql, limits, rows.sink()));
+  NL_CHECK(store::run_user_query(engine, files, sql, limits, rows.sink()));
   NL_CHECK(rows.finish());
   return Outcome{};
 }

@@ -36,11 +36,12 @@ std::string next_query(const std::string& top_of) {
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
+  store::EngineStart engine(store::summary_engine());
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_CHECK(assemble::ensure_derived(named.bundle));
   NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
   NL_TRY(const auto files, store::run_files(named.bundle));
-  NL_TRY(json data, store::summarize_run(files, parameters.value("top", 5)));
+  NL_TRY(json data, store::summarize_run(engine, files, parameters.value("top", 5)));
   data["run_id"] = named.run_id;
   data["format"] = document["sources"][0]["format"];
   data["backend"] = document["software"]["backend"];
