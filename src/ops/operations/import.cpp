@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "ops/import_file.h"
+#include "ops/run_labels.h"
 #include "ops/run_names.h"
 #include "ops/text.h"
 
@@ -17,7 +18,9 @@ constexpr char kParameters[] = R"({
     "format": {"type": "string", "description": "overrule the detection of the format"},
     "threads": {"type": "integer", "minimum": 1, "maximum": 256,
                 "description": "parser threads (default: the machine's cores); never changes the result"},
-    "refresh": {"type": "boolean", "description": "replace a run that is there already"}
+    "refresh": {"type": "boolean", "description": "replace a run that is there already"},
+    "set": {"type": "array", "items": {"type": "string"},
+            "description": "label=value for the runs, such as model=llama-3-8b; may be repeated"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -56,8 +59,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   json failed = json::array();
   Outcome outcome;
   for (const auto& path : paths) {
-    auto report = import_file(context, ledger, path, options);
+    const auto given = given_labels(path, parameters.value("set", std::vector<std::string>()));
+    auto report = given ? import_file(context, ledger, path, options) : Result<ImportReport>(given.error());
     if (report) {
+      NL_CHECK(apply_labels(context, ledger, report->run_id, *given, outcome.warnings));
       runs.push_back(import_json(*report));
       warn_of_losses(runs.back(), outcome.warnings);
     } else if (paths.size() == 1) {
