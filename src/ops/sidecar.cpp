@@ -37,7 +37,7 @@ class SidecarEvents : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
-    if (depth_ > 0) stop(mark, (key_.empty() ? "a key" : key_) + " has no value");
+    if (depth_ > 0) stop(key_.empty() ? mark : key_mark_, (key_.empty() ? "a key" : key_) + " has no value");
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { stop(mark, "aliases are not allowed"); }
 
@@ -85,8 +85,8 @@ class SidecarEvents : public YAML::EventHandler {
     if (std::find(sections_.begin(), sections_.end(), text) != sections_.end())
       stop(mark, text + " comes twice");
     sections_.push_back(text);
-    section_ = text;
-    key_ = text;
+    section_ = key_ = text;
+    key_mark_ = mark;
   }
 
   void take_note(const YAML::Mark& mark, std::string text) {
@@ -107,6 +107,7 @@ class SidecarEvents : public YAML::EventHandler {
       check(mark, model::check_label_key(text));
       if (sidecar_.labels.contains(text)) stop(mark, "the label " + text + " comes twice");
       label_ = key_ = text;
+      key_mark_ = mark;
       return;
     }
     check(mark, model::check_label_value(label_, text));
@@ -123,6 +124,7 @@ class SidecarEvents : public YAML::EventHandler {
   int depth_ = 0;
   int documents_ = 0;
   std::string section_, label_, key_;
+  YAML::Mark key_mark_;
   std::vector<std::string> sections_;
 };
 

@@ -93,7 +93,7 @@ std::string Ledger::default_folder() {
   return home.empty() ? std::string() : home + "/.local/share/neurolens";
 }
 
-Result<Ledger> Ledger::open(const std::string& folder) {
+Result<Ledger> Ledger::open(const std::string& folder, bool catches_up) {
   if (folder.empty()) {
     return Error{ErrorCode::kBadInput, "no place for the ledger: HOME is not set",
                  "name a folder with --ledger DIR or NEUROLENS_LEDGER"};
@@ -102,7 +102,7 @@ Result<Ledger> Ledger::open(const std::string& folder) {
   NL_TRY(RunIndex index, open_index(access));
   NL_TRY(State state, State::open(folder + "/state.sqlite", access.state, kBusyMs));
   Ledger ledger(folder, std::move(access), std::move(index), std::move(state));
-  NL_CHECK(ledger.catch_up());
+  if (catches_up) NL_CHECK(ledger.catch_up());
   return ledger;
 }
 

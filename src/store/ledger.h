@@ -54,8 +54,9 @@ struct GcReport {
 
 class Ledger {
  public:
-  /// Opens the folder, creating it if need be.
-  static Result<Ledger> open(const std::string& folder);
+  /// Opens the folder, creating it if need be. An index that is behind is brought up to date, unless it is
+  /// going to be rebuilt anyway.
+  static Result<Ledger> open(const std::string& folder, bool catches_up = true);
   /// $NEUROLENS_LEDGER, else $XDG_DATA_HOME/neurolens, else ~/.local/share/neurolens.
   static std::string default_folder();
 

@@ -98,6 +98,7 @@ Result<RunIndex> RunIndex::open(const std::string& path, SqliteAccess access, in
   if (access == SqliteAccess::kReadWrite) {
     if (version != kIndexVersion) NL_CHECK(db.run("PRAGMA journal_mode = WAL"));
     NL_CHECK(db.run("PRAGMA synchronous = NORMAL"));
+    NL_CHECK(db.run("PRAGMA mmap_size = 1073741824"));  // a scan would otherwise be one call for each page
   }
   return RunIndex(std::move(db), version == kIndexVersion);
 }

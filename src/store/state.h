@@ -95,7 +95,7 @@ class State {
   Result<std::vector<std::string>> touched_after(int64_t change);
 
   /// Everything, one record a call, in a fixed order.
-  Result<void> export_records(const std::function<void(const nlohmann::json&)>& record);
+  Result<void> export_records(const std::function<Result<void>(const nlohmann::json&)>& record);
   /// Adds a record of an export. What is there already stays; true if something was added.
   Result<bool> import_record(const nlohmann::json& record);
   Result<SqliteTransaction> transaction() { return SqliteTransaction::begin(db_); }
