@@ -31,6 +31,10 @@ target_link_libraries(duckdb INTERFACE -Wl,--start-group ${duckdb_archives} -Wl,
 
 add_library(valijson INTERFACE)
 
+find_library(YAML_LIBRARY NAMES libyaml-cpp.a yaml-cpp REQUIRED)
+add_library(yaml INTERFACE)
+target_link_libraries(yaml INTERFACE ${YAML_LIBRARY})
+
 find_library(ISAL_LIBRARY isal REQUIRED)
 add_library(isal INTERFACE)
 target_link_libraries(isal INTERFACE ${ISAL_LIBRARY})

@@ -78,11 +78,14 @@ void add_option(CLI::App& command, const std::string& name, const json& property
   }
   const std::string shown = positional ? name : flag_name(name);
   if (value.type == "array") {
-    value.option = command.add_option(shown, value.texts, help)->type_name("");
+    value.option = command.add_option(shown, value.texts, help)->type_name(positional ? "" : "TEXT ...");
+    if (!positional)
+      value.option->allow_extra_args(false);  // one value each time, so that arguments may follow
   } else {
     value.option =
         command.add_option(shown, value.text, help)->type_name(value.type == "integer" ? "N" : "TEXT");
   }
+  if (property.contains("x-optional-value")) value.option->expected(0, 1);
   if (required) value.option->required();
   if (property.contains("enum")) {
     value.option->check(CLI::IsMember(property["enum"].get<std::vector<std::string>>()));
@@ -172,7 +175,8 @@ class Call {
 
   int run(const Operation& operation, const json& parameters, bool with_next) {
     const bool raw_rows =
-        parameters.value("format", "table") != "table" && operation.stream != ops::Stream::kNone;
+        operation.stream == ops::Stream::kBytes ||
+        (parameters.value("format", "table") != "table" && operation.stream != ops::Stream::kNone);
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
     if (parameters.contains("seconds")) stop_hard_after(parameters["seconds"].get<int>() + 2);
     auto outcome = operation.run(context_, parameters);
@@ -242,8 +246,9 @@ constexpr char kIntroduction[] =
     "  neurolens query @latest \"SELECT …\"  ask for anything else\n";
 
 std::string footer() {
-  return "A run is an id (its first characters), @latest, @latest~1, a bundle folder, or the path of a "
-         "profile.\n"
+  return "A run is an id (its first characters), a tag, @latest, @latest~1, @baseline:NAME, a bundle folder, "
+         "or "
+         "the path of a profile.\n"
          "Help for one verb: neurolens VERB --help";
 }
 

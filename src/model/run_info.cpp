@@ -54,6 +54,7 @@ void RunInfo::add(RunInfo other) {
     clocks.push_back(std::move(clock));
   }
   add_new(flags, other.flags);
+  labels.merge(other.labels);
   add_counts(records_by_phase, other.records_by_phase);
   add_counts(records_by_category, other.records_by_category);
   add_counts(health, other.health);

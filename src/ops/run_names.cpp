@@ -2,9 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/decimal.h"
 #include "base/files.h"
 #include "ops/import_file.h"
+#include "ops/run_labels.h"
 #include "store/run_document.h"
 
 namespace nl::ops {
@@ -24,18 +27,71 @@ Result<NamedRun> by_latest(store::Ledger& ledger, const std::string& name) {
   return NamedRun{id, ledger.run_folder(id)};
 }
 
-Result<NamedRun> by_prefix(store::Ledger& ledger, const std::string& name) {
+constexpr char kBaseline[] = "@baseline:";
+
+Result<NamedRun> by_baseline(store::Ledger& ledger, const std::string& name) {
+  const std::string baseline_name = name.substr(std::string(kBaseline).size());
+  NL_TRY(const auto baseline, ledger.state().baseline(baseline_name));
+  if (!baseline) {
+    return Error{ErrorCode::kNotFound, "no baseline is called: " + baseline_name,
+                 "neurolens baseline lists the baselines"};
+  }
+  if (!path_exists(ledger.run_folder(baseline->run_id) + "/run.json")) {
+    return Error{ErrorCode::kNotFound,
+                 "the run of baseline " + baseline_name + " is gone: " + short_id(baseline->run_id),
+                 "neurolens baseline " + baseline_name + " RUN names another one"};
+  }
+  return NamedRun{baseline->run_id, ledger.run_folder(baseline->run_id)};
+}
+
+constexpr int64_t kShownCandidates = 5;
+
+Error several_runs(const std::string& what, const std::vector<std::string>& ids) {
+  std::string list;
+  for (size_t i = 0; i < ids.size() && i < kShownCandidates; i++) {
+    list += (i == 0 ? "" : ", ") + short_id(ids[i]);
+  }
+  if (ids.size() > kShownCandidates) list += ", …";
+  return Error{ErrorCode::kBadInput, what + ": " + list, "write more of the id of the one you mean"};
+}
+
+/// The start of an id, or a tag. A text that is both is ambiguous, like one that several runs have.
+Result<NamedRun> by_id_or_tag(store::Ledger& ledger, const std::string& name) {
   const bool hex = name.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!hex || name.size() < 4 || name.size() > 64) return no_such_run(name);
-  NL_TRY(const auto ids, ledger.find(name, 3));
+  std::vector<std::string> ids;
+  if (hex && name.size() >= 4 && name.size() <= 64) {
+    NL_TRY(ids, ledger.find(name, kShownCandidates + 1));
+  }
+  NL_TRY(const auto tagged, ledger.state().tagged(name, kShownCandidates + 1));
+  const bool both = !ids.empty() && !tagged.empty();
+  for (const auto& id : tagged) {
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
   if (ids.empty()) return no_such_run(name);
   if (ids.size() > 1) {
-    return Error{ErrorCode::kBadInput,
-                 "several runs start with " + name + ": " + short_id(ids[0]) + ", " + short_id(ids[1]) +
-                     (ids.size() > 2 ? ", …" : ""),
-                 "write more characters of the id"};
+    const std::string what = both              ? "several runs start with or are tagged "
+                             : !tagged.empty() ? "several runs are tagged "
+                                               : "several runs start with ";
+    return several_runs(what + name, ids);
   }
   return NamedRun{ids[0], ledger.run_folder(ids[0])};
+}
+
+Result<NamedRun> by_name(store::Ledger& ledger, const std::string& name) {
+  if (name.starts_with("@latest")) return by_latest(ledger, name);
+  if (name.starts_with(kBaseline)) return by_baseline(ledger, name);
+  return by_id_or_tag(ledger, name);
+}
+
+/// What lies beside the profile is taken along when the run is new.
+Result<NamedRun> import_on_the_way(Context& context, store::Ledger& ledger, const std::string& path) {
+  ImportOptions options;
+  options.on_the_way = true;
+  NL_TRY(const auto given, given_labels({path}, {}));
+  NL_TRY(const auto report, import_files(context, ledger, {path}, options));
+  std::vector<std::string> warnings;
+  if (report.created) NL_CHECK(apply_labels(context, ledger, report.run_id, given, warnings));
+  return NamedRun{report.run_id, ledger.run_folder(report.run_id), report.created};
 }
 
 }  // namespace
@@ -57,14 +113,17 @@ Result<NamedRun> resolve_run(Context& context, const std::string& name) {
     return NamedRun{document["run_id"], name};
   }
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  if (exists) {
-    ImportOptions options;
-    options.on_the_way = true;
-    NL_TRY(const auto report, import_files(context, ledger, {name}, options));
-    return NamedRun{report.run_id, ledger.run_folder(report.run_id), report.created};
+  return exists ? import_on_the_way(context, ledger, name) : by_name(ledger, name);
+}
+
+Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, const std::string& name) {
+  NL_TRY(auto named, resolve_run(context, name));
+  named.bundle = ledger.run_folder(named.run_id);
+  if (!path_exists(named.bundle + "/run.json")) {
+    return Error{ErrorCode::kNotFound, "the run is not in the ledger: " + name,
+                 "neurolens import its profile first"};
   }
-  if (name.starts_with("@latest")) return by_latest(ledger, name);
-  return by_prefix(ledger, name);
+  return named;
 }
 
 }  // namespace nl::ops

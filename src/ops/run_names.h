@@ -1,10 +1,11 @@
 #pragma once
-// What a person may write for a run: id prefix, @latest, @latest~2, a bundle folder, or the path of any
-// profile, which is then imported on the way.
+// What a person may write for a run: id prefix, tag, @latest, @latest~2, @baseline:NAME, a bundle folder, or
+// the path of any profile, which is then imported on the way.
 
 #include <string>
 
 #include "ops/operation.h"
+#include "store/ledger.h"
 
 namespace nl::ops {
 
@@ -15,6 +16,8 @@ struct NamedRun {
 };
 
 Result<NamedRun> resolve_run(Context& context, const std::string& name);
+/// The same for a run that must be in this ledger: one whose state is asked for or changed.
+Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, const std::string& name);
 /// The same, but a bundle folder is taken as it is, even if its run.json is damaged; its name stands for its
 /// id.
 Result<NamedRun> resolve_run_unread(Context& context, const std::string& name);

@@ -31,23 +31,34 @@ std::string json_pointer(const std::string& context) {
 
 }  // namespace
 
-Result<void> validate_json(const nlohmann::json& document, const std::string& schema_text,
-                           const std::string& what) {
+struct JsonSchema::Parsed {
+  nlohmann::json text;
+  valijson::Schema schema;
+};
+
+JsonSchema::JsonSchema(const std::string& schema_text, std::string what)
+    : parsed_(std::make_unique<Parsed>()), what_(std::move(what)) {
+  parsed_->text = nlohmann::json::parse(schema_text);
+  valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(parsed_->text),
+                                          parsed_->schema);
+}
+
+JsonSchema::~JsonSchema() = default;
+
+Result<void> JsonSchema::validate(const nlohmann::json& document) const {
   try {
-    const auto schema_json = nlohmann::json::parse(schema_text);
-    valijson::Schema schema;
-    valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_json), schema);
+    const valijson::adapters::NlohmannJsonAdapter adapter(document);
+    if (valijson::Validator().validate(parsed_->schema, adapter, nullptr)) return {};
     valijson::ValidationResults faults;
-    valijson::Validator validator;
-    if (validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(document), &faults)) return {};
+    valijson::Validator().validate(parsed_->schema, adapter, &faults);
     valijson::ValidationResults::Error fault;
     faults.popError(fault);
     std::string context;
     for (const auto& part : fault.context) context += part;
-    return Error{ErrorCode::kBadInput,
-                 what + " does not follow its schema at " + json_pointer(context) + ": " + fault.description};
+    return Error{ErrorCode::kBadInput, what_ + " does not follow its schema at " + json_pointer(context) +
+                                           ": " + fault.description};
   } catch (const std::exception& e) {
-    return Error{ErrorCode::kInternal, "cannot validate " + what + ": " + e.what()};
+    return Error{ErrorCode::kInternal, "cannot validate " + what_ + ": " + e.what()};
   }
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,85 +22,40 @@ constexpr int kBusyMs = 30'000;
 constexpr char kLockSuffix[] = ".lock";
 constexpr int64_t kYoungNs = 60'000'000'000;
 
-constexpr char kIndexSchema[] = R"(
-  CREATE TABLE IF NOT EXISTS runs(
-    run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, format TEXT NOT NULL,
-    backend TEXT NOT NULL, device TEXT NOT NULL, devices INTEGER NOT NULL, records INTEGER NOT NULL,
-    dropped INTEGER NOT NULL, kernels INTEGER NOT NULL, bundle_bytes INTEGER NOT NULL, on_the_way INTEGER NOT NULL
-  ) WITHOUT ROWID)";
-constexpr char kIndexOrder[] = "CREATE INDEX IF NOT EXISTS runs_by_time ON runs(imported_at_ns DESC, run_id)";
-constexpr char kIndexSources[] =
-    "CREATE TABLE IF NOT EXISTS sources(sha256 TEXT, bytes INTEGER, run_id TEXT, PRIMARY KEY(sha256, "
-    "run_id)) "
-    "WITHOUT ROWID";
-constexpr char kIndexSizes[] = "CREATE INDEX IF NOT EXISTS sources_by_size ON sources(bytes)";
-constexpr char kStateSchema[] = R"(
-  CREATE TABLE IF NOT EXISTS receipts(
-    run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, command TEXT NOT NULL,
-    host TEXT NOT NULL, user TEXT NOT NULL, on_the_way INTEGER NOT NULL, document_sha256 TEXT NOT NULL))";
-
-/// WAL needs shared memory, which network file systems do not give.
-bool is_network_file_system(const std::string& path) {
-  struct statfs info {};
-  if (::statfs(path.c_str(), &info) != 0) return false;
-  switch (static_cast<uint32_t>(info.f_type)) {
-    case 0x6969:      // NFS
-    case 0xFF534D42:  // CIFS
-    case 0xFE534D42:  // SMB2
-    case 0x517B:      // SMB
-    case 0x65735546:  // FUSE
-    case 0x0BD00BD0:  // Lustre
-    case 0x47504653:  // GPFS
-    case 0x19830326:  // BeeGFS
-    case 0x00C36400:  // Ceph
-    case 0x01021997:  // 9p
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : value;
 }
 
-std::string cache_folder() {
-  const std::string xdg = environment("XDG_CACHE_HOME");
-  if (!xdg.empty()) return xdg + "/neurolens";
-  const std::string home = environment("HOME");
-  return home.empty() ? "/tmp/neurolens-cache-" + std::to_string(::getuid()) : home + "/.cache/neurolens";
-}
-
-Result<std::string> index_path(const std::string& ledger) {
-  if (!is_network_file_system(ledger)) return ledger + "/index.sqlite";
-  const std::string folder = cache_folder() + "/index/" + sha256_hex(ledger).substr(0, 16);
-  NL_CHECK(make_folders(folder));
-  return folder + "/index.sqlite";
-}
-
-Result<Sqlite> open_index_once(const std::string& path) {
-  NL_TRY(Sqlite index, Sqlite::open(path, kBusyMs));
-  NL_CHECK(index.run("PRAGMA journal_mode = WAL"));
-  NL_CHECK(index.run("PRAGMA synchronous = NORMAL"));
-  for (const char* sql : {kIndexSchema, kIndexOrder, kIndexSources, kIndexSizes}) NL_CHECK(index.run(sql));
-  return index;
-}
-
-Result<Sqlite> open_state_once(const std::string& path) {
-  NL_TRY(Sqlite state, Sqlite::open(path, kBusyMs));
-  NL_CHECK(state.run(kStateSchema));
-  return state;
-}
-
 /// Switching to WAL is refused at once while another process does the same, whatever the busy time: try
 /// again.
-Result<Sqlite> open_patiently(Result<Sqlite> (*open)(const std::string&), const std::string& path) {
+Result<RunIndex> open_patiently(const std::string& path) {
   for (int tries = 0;; tries++) {
-    auto opened = open(path);
+    auto opened = RunIndex::open(path, SqliteAccess::kReadWrite, kBusyMs);
     if (opened || opened.error().code != ErrorCode::kConflict || tries == 1000) return opened;
     ::usleep(10'000);
   }
+}
+
+/// What cannot be read is as good as lost: the index is only a cache.
+Result<RunIndex> open_index(const LedgerAccess& access) {
+  const std::string& path = access.index_path;
+  if (access.index == SqliteAccess::kReadWrite) {
+    auto index = open_patiently(path);
+    if (index || index.error().hint != kDamagedHint) return index;
+    for (const char* suffix : {"", "-wal", "-shm"}) remove_tree(path + suffix);
+    return open_patiently(path);
+  }
+  if (access.index == SqliteAccess::kReadOnly) {
+    auto index = RunIndex::open(path, SqliteAccess::kReadOnly, kBusyMs);
+    if (index) return index;
+  }
+  // Without a -wal file nobody is writing; a WAL database can then be read without its shared memory.
+  if (access.index != SqliteAccess::kMemory && !path_exists(path + "-wal")) {
+    auto index = RunIndex::open(path, SqliteAccess::kImmutable, kBusyMs);
+    if (index) return index;
+  }
+  return RunIndex::open(path, SqliteAccess::kMemory, kBusyMs);
 }
 
 std::string random_name() {
@@ -111,24 +65,19 @@ std::string random_name() {
   return text;
 }
 
-int64_t now_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_REALTIME, &t);
-  return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
 int64_t modified_ns(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return 0;
   return static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
-RunRow row_of(const SqliteRow& r) {
-  return {r.text(0),    r.integer(1), r.text(2),    r.text(3),    r.text(4),     r.text(5),
-          r.integer(6), r.integer(7), r.integer(8), r.integer(9), r.integer(10), r.integer(11) != 0};
-}
-
 }  // namespace
+
+int64_t unix_now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_REALTIME, &t);
+  return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
 
 Staging::~Staging() {
   if (lock_ < 0) return;
@@ -144,27 +93,70 @@ std::string Ledger::default_folder() {
   return home.empty() ? std::string() : home + "/.local/share/neurolens";
 }
 
-Result<Ledger> Ledger::open(const std::string& folder) {
+Result<Ledger> Ledger::open(const std::string& folder, bool catches_up) {
   if (folder.empty()) {
     return Error{ErrorCode::kBadInput, "no place for the ledger: HOME is not set",
                  "name a folder with --ledger DIR or NEUROLENS_LEDGER"};
   }
-  NL_CHECK(make_folders(folder + "/runs"));
-  NL_TRY(const std::string index_file, index_path(folder));
-  auto index = open_patiently(open_index_once, index_file);
-  const bool damaged = !index && index.error().hint == kDamagedHint;
-  if (damaged) {  // only a cache
-    for (const char* suffix : {"", "-wal", "-shm"}) remove_tree(index_file + suffix);
-    index = open_patiently(open_index_once, index_file);
-  }
-  if (!index) return std::move(index.error());
-  NL_TRY(Sqlite state, open_patiently(open_state_once, folder + "/state.sqlite"));
-  Ledger ledger(folder, std::move(index).value(), std::move(state));
-  if (damaged) NL_CHECK(ledger.reindex());
+  NL_TRY(LedgerAccess access, examine_ledger(folder));
+  NL_TRY(RunIndex index, open_index(access));
+  NL_TRY(State state, State::open(folder + "/state.sqlite", access.state, kBusyMs));
+  Ledger ledger(folder, std::move(access), std::move(index), std::move(state));
+  if (catches_up) NL_CHECK(ledger.catch_up());
   return ledger;
 }
 
+Result<void> Ledger::may_write() const {
+  return access_.refusal ? Result<void>(*access_.refusal) : Result<void>();
+}
+
+/// The index may be of another version, or behind: a process was killed between a change and its index, or
+/// the change came from another machine.
+Result<void> Ledger::catch_up() {
+  NL_TRY(const int64_t change, state_.last_change());
+  int64_t known = -1;
+  if (index_.is_current()) {
+    NL_TRY(known, index_.known_change());
+  }
+  if (known == change) return {};
+  if (access_.index != SqliteAccess::kReadWrite) return reindex_in_memory();
+  if (known >= 0 && known < change) return index_touched();
+  NL_CHECK(reindex());
+  return {};
+}
+
+Result<void> Ledger::index_touched() {
+  NL_TRY(auto transaction, index_.transaction());
+  NL_TRY(const int64_t known, index_.known_change());
+  NL_TRY(const int64_t change, state_.last_change());
+  NL_TRY(const auto touched, state_.touched_after(known));
+  for (const auto& id : touched) {
+    const auto run = look_at(id);
+    NL_CHECK(run ? index_.put(*run) : index_.remove(id));
+  }
+  NL_CHECK(index_.set_known_change(change));
+  return transaction.commit();
+}
+
+Result<void> Ledger::reindex_in_memory() {
+  NL_TRY(index_, RunIndex::open(access_.index_path, SqliteAccess::kMemory, kBusyMs));
+  NL_CHECK(reindex());
+  return {};
+}
+
+Result<void> Ledger::change_state(const std::function<Result<void>(State&)>& change) {
+  NL_CHECK(may_write());
+  NL_CHECK(change(state_));
+  return catch_up();
+}
+
+Result<std::vector<Label>> Ledger::labels(const std::string& run_id, const nlohmann::json& document) {
+  NL_TRY(const auto kept, state_.labels(run_id));
+  return merge_labels(source_labels(document), kept);
+}
+
 Result<Staging> Ledger::new_staging() {
+  NL_CHECK(may_write());
   NL_CHECK(make_folders(folder_ + "/staging"));
   const std::string folder = folder_ + "/staging/" + random_name();
   const std::string lock_path = folder + kLockSuffix;
@@ -198,77 +190,36 @@ Result<void> Ledger::replace(const Staging& staging, const std::string& run_id) 
   return sync_path(folder_ + "/runs");
 }
 
-Result<void> Ledger::index_run(const std::string& run_id, const nlohmann::json& document,
-                               const Receipt& receipt) {
-  std::string device;
-  int64_t devices = 0;
-  for (const auto& d : document["hardware"]["devices"]) {
-    if (!d["active"].get<bool>()) continue;
-    if (devices++ == 0) device = d.value("name", "");
-  }
-  int64_t kernels = 0;
-  int64_t bytes = 0;
-  for (const auto& t : document["tables"]) {
-    if (t["name"] == "kernels") kernels = t["rows"];
-    bytes += t["bytes"].get<int64_t>();
-  }
-  const auto& counts = document["capture"]["counts"];
-  NL_CHECK(index_.run(
-      "INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-      {run_id, receipt.imported_at_ns, receipt.file_names,
-       document["sources"][0]["format"].get<std::string>(),
-       document["software"]["backend"].get<std::string>(), device, devices, counts["seen"].get<int64_t>(),
-       sum_of_counts(counts["dropped"]), kernels, bytes, static_cast<int64_t>(receipt.on_the_way)}));
-  for (const auto& source : document["sources"]) {
-    NL_CHECK(index_.run("INSERT OR REPLACE INTO sources VALUES (?,?,?)",
-                        {source["sha256"].get<std::string>(), source["bytes"].get<int64_t>(), run_id}));
-  }
-  return {};
-}
-
-Result<void> Ledger::record(const std::string& run_id, const std::optional<Receipt>& given) {
+/// A run without a receipt counts as imported when its run.json was written.
+Result<IndexedRun> Ledger::look_at(const std::string& run_id) {
   const std::string path = run_folder(run_id) + "/run.json";
   NL_TRY(const auto document, read_run_document(path));
   if (document["run_id"] != run_id) {
     return Error{ErrorCode::kConflict, "the folder is not named after its run: " + run_folder(run_id)};
   }
-  if (given) {
-    NL_TRY(const std::string sha256, sha256_of_file(path));
-    NL_CHECK(state_.run("INSERT OR IGNORE INTO receipts VALUES (?,?,?,?,?,?,?,?)",
-                        {run_id, given->imported_at_ns, given->file_names, given->command, given->host,
-                         given->user, static_cast<int64_t>(given->on_the_way), sha256}));
-    NL_CHECK(state_.run("UPDATE receipts SET document_sha256 = ? WHERE run_id = ? AND document_sha256 <> ?",
-                        {sha256, run_id, sha256}));
+  NL_TRY(auto receipt, state_.receipt(run_id));
+  if (!receipt) {
+    receipt.emplace();
+    receipt->imported_at_ns = modified_ns(path);
   }
-  NL_TRY(const auto kept, receipt(run_id));
-  Receipt shown = kept.value_or(Receipt{});
-  if (!kept) shown.imported_at_ns = modified_ns(run_folder(run_id) + "/run.json");
-  return index_run(run_id, document, shown);
+  NL_TRY(const auto labels, state_.labels(run_id));
+  NL_TRY(auto tags, state_.tags(run_id));
+  return indexed_run(document, *receipt, labels, std::move(tags));
+}
+
+Result<void> Ledger::record(const std::string& run_id, const Receipt& given) {
+  NL_CHECK(may_write());
+  NL_CHECK(look_at(run_id));
+  Receipt receipt = given;
+  NL_TRY(receipt.document_sha256, sha256_of_file(run_folder(run_id) + "/run.json"));
+  NL_CHECK(state_.put_receipt(run_id, receipt));
+  return catch_up();
 }
 
 Result<void> Ledger::keep(const std::string& run_id) {
-  NL_CHECK(state_.run("UPDATE receipts SET on_the_way = 0 WHERE run_id = ? AND on_the_way = 1", {run_id}));
-  return index_.run("UPDATE runs SET on_the_way = 0 WHERE run_id = ? AND on_the_way = 1", {run_id});
-}
-
-Result<std::vector<RunRow>> Ledger::list(int64_t limit, int64_t offset) {
-  std::vector<RunRow> rows;
-  NL_CHECK(index_.each("SELECT * FROM runs ORDER BY imported_at_ns DESC, run_id LIMIT ? OFFSET ?",
-                       {limit, offset}, [&](const SqliteRow& r) { rows.push_back(row_of(r)); }));
-  return rows;
-}
-
-Result<int64_t> Ledger::count() {
-  int64_t n = 0;
-  NL_CHECK(index_.each("SELECT count(*) FROM runs", {}, [&](const SqliteRow& r) { n = r.integer(0); }));
-  return n;
-}
-
-Result<std::vector<std::string>> Ledger::find(const std::string& prefix, int64_t limit) {
-  std::vector<std::string> ids;
-  NL_CHECK(index_.each("SELECT run_id FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?",
-                       {prefix, prefix + "g", limit}, [&](const SqliteRow& r) { ids.push_back(r.text(0)); }));
-  return ids;
+  if (access_.refusal) return {};  // nothing there will be dropped either
+  NL_TRY(const bool changed, state_.keep(run_id));
+  return changed ? catch_up() : Result<void>();
 }
 
 Result<std::string> Ledger::latest(int64_t back) {
@@ -280,33 +231,8 @@ Result<std::string> Ledger::latest(int64_t back) {
   return rows[0].run_id;
 }
 
-Result<std::string> Ledger::run_with_source(const std::string& sha256) {
-  std::string id;
-  NL_CHECK(index_.each("SELECT run_id FROM sources WHERE sha256 = ? ORDER BY run_id LIMIT 1", {sha256},
-                       [&](const SqliteRow& r) { id = r.text(0); }));
-  return id;
-}
-
-Result<bool> Ledger::has_source_of_size(int64_t bytes) {
-  bool found = false;
-  NL_CHECK(index_.each("SELECT 1 FROM sources WHERE bytes = ? LIMIT 1", {bytes},
-                       [&](const SqliteRow&) { found = true; }));
-  return found;
-}
-
-Result<std::optional<Receipt>> Ledger::receipt(const std::string& run_id) {
-  std::optional<Receipt> found;
-  NL_CHECK(state_.each(
-      "SELECT imported_at_ns, file_names, command, host, user, on_the_way, document_sha256 FROM receipts "
-      "WHERE run_id = ?",
-      {run_id}, [&](const SqliteRow& r) {
-        found =
-            Receipt{r.integer(0), r.text(1), r.text(2), r.text(3), r.text(4), r.integer(5) != 0, r.text(6)};
-      }));
-  return found;
-}
-
 Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
+  NL_CHECK(may_write());
   GcReport report;
   const std::string stagings = folder_ + "/staging";
   for (const auto& name : list_folder(stagings)) {
@@ -319,7 +245,7 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
       remove_tree(path.substr(0, path.size() - std::string_view(kLockSuffix).size()));
       ::unlink(path.c_str());
       report.stale_stagings++;
-    } else if (!is_lock && now_ns() - modified_ns(path) > kYoungNs) {
+    } else if (!is_lock && unix_now_ns() - modified_ns(path) > kYoungNs) {
       remove_tree(path);
       report.stale_stagings++;
     }
@@ -329,33 +255,42 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
     report.stale_stagings += remove_derived_left_overs(run_folder(id));
   }
   if (!drop_on_the_way) return report;
-  std::vector<std::string> ids;
-  NL_CHECK(index_.each("SELECT run_id FROM runs WHERE on_the_way = 1", {},
-                       [&](const SqliteRow& r) { ids.push_back(r.text(0)); }));
+  NL_TRY(const auto ids, index_.on_the_way());
   for (const auto& id : ids) {
-    NL_CHECK(index_.run("DELETE FROM runs WHERE run_id = ?", {id}));
-    NL_CHECK(index_.run("DELETE FROM sources WHERE run_id = ?", {id}));
-    NL_CHECK(state_.run("DELETE FROM receipts WHERE run_id = ?", {id}));
+    NL_CHECK(index_.remove(id));
+    NL_CHECK(state_.forget(id));
     remove_tree(run_folder(id));
     report.dropped_runs++;
   }
   return report;
 }
 
-Result<GcReport> Ledger::reindex() {
-  GcReport report;
-  NL_CHECK(index_.run("BEGIN IMMEDIATE"));
-  NL_CHECK(index_.run("DELETE FROM runs"));
-  NL_CHECK(index_.run("DELETE FROM sources"));
+std::vector<IndexedRun> Ledger::look_at_all(GcReport& report) {
+  std::vector<IndexedRun> runs;
   for (const auto& id : list_folder(folder_ + "/runs")) {
-    const Result<void> indexed = record(id, std::nullopt);
-    if (indexed) {
-      report.indexed_runs++;
+    auto run = look_at(id);
+    if (run) {
+      runs.push_back(std::move(run).value());
     } else {
       report.unreadable.push_back(id);
     }
   }
-  NL_CHECK(index_.run("COMMIT"));
+  report.indexed_runs = static_cast<int64_t>(runs.size());
+  return runs;
+}
+
+/// Others may go on meanwhile: the bundles are looked at without a lock, and what has changed since then is
+/// indexed afterwards.
+Result<GcReport> Ledger::reindex() {
+  GcReport report;
+  NL_TRY(const int64_t change, state_.last_change());
+  auto runs = look_at_all(report);
+  NL_TRY(auto transaction, index_.transaction());
+  NL_CHECK(index_.start_over());
+  NL_CHECK(index_.fill(std::move(runs)));
+  NL_CHECK(index_.set_known_change(change));
+  NL_CHECK(transaction.commit());
+  NL_CHECK(index_touched());
   return report;
 }
 

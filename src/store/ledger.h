@@ -5,12 +5,11 @@
 //
 //   staging/<name>/  a bundle being written; renamed into runs/ when it is complete
 //
-//   index.sqlite     what `runs` lists: a cache, rebuilt from the bundles; on a network file system it lies
-//   in the
-//                    local cache folder
+//   index.sqlite     what `runs` lists: a cache, rebuilt from the bundles and the state (run_index.h)
 //
-//   state.sqlite     precious: receipts (when, who, from which file); never touched by a reindex
+//   state.sqlite     precious: receipts, labels, tags, notes, baselines; never touched by a reindex (state.h)
 //
+// A ledger that cannot be written can be read; its index is then made in memory if there is none to read.
 // Several processes may use one ledger at once; one Ledger object serves one thread.
 
 #include <cstdint>
@@ -21,36 +20,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/sqlite.h"
+#include "store/ledger_access.h"
+#include "store/run_index.h"
+#include "store/state.h"
 
 namespace nl::store {
-
-/// How a run came into the ledger.
-struct Receipt {
-  int64_t imported_at_ns = 0;  ///< Unix time
-  std::string file_names;      ///< as given, joined by a blank
-  std::string command;
-  std::string host;
-  std::string user;
-  bool on_the_way = false;  ///< imported because another command named the file; gc drops these first
-  std::string document_sha256 = {};  ///< of run.json, so that verify sees every change of it
-};
-
-/// What a listing shows; taken from run.json and the receipt, never from the tables.
-struct RunRow {
-  std::string run_id;
-  int64_t imported_at_ns = 0;
-  std::string file_names;
-  std::string format;
-  std::string backend;
-  std::string device;  ///< name of the first active device
-  int64_t devices = 0;
-  int64_t records = 0;
-  int64_t dropped = 0;
-  int64_t kernels = 0;
-  int64_t bundle_bytes = 0;
-  bool on_the_way = false;
-};
 
 /// A folder of its own for one import, locked while it is in use and removed unless published.
 class Staging {
@@ -80,13 +54,16 @@ struct GcReport {
 
 class Ledger {
  public:
-  /// Opens the folder, creating it if need be.
-  static Result<Ledger> open(const std::string& folder);
+  /// Opens the folder, creating it if need be. An index that is behind is brought up to date, unless it is
+  /// going to be rebuilt anyway.
+  static Result<Ledger> open(const std::string& folder, bool catches_up = true);
   /// $NEUROLENS_LEDGER, else $XDG_DATA_HOME/neurolens, else ~/.local/share/neurolens.
   static std::string default_folder();
 
   const std::string& folder() const { return folder_; }
   std::string run_folder(const std::string& run_id) const { return folder_ + "/runs/" + run_id; }
+  /// permission or unavailable if the ledger can only be read.
+  Result<void> may_write() const;
 
   Result<Staging> new_staging();
   /// Makes the bundle visible under its id. False if the run is there already (another process may have been
@@ -94,22 +71,32 @@ class Ledger {
   Result<bool> publish(const Staging& staging, const std::string& run_id);
   /// Puts the new bundle in the place of the old one.
   Result<void> replace(const Staging& staging, const std::string& run_id);
-  /// Adds the run to the index and, if given, its receipt to the state. May be repeated.
-  Result<void> record(const std::string& run_id, const std::optional<Receipt>& receipt);
+  /// Adds the receipt to the state and the run to the index. May be repeated.
+  Result<void> record(const std::string& run_id, const Receipt& receipt);
 
   /// The run was asked for by name: gc must not take it for one imported on the way.
   Result<void> keep(const std::string& run_id);
 
-  Result<std::vector<RunRow>> list(int64_t limit, int64_t offset);
-  Result<int64_t> count();
+  Result<std::vector<RunRow>> list(int64_t limit, int64_t offset) { return index_.list(limit, offset); }
+  Result<int64_t> count() { return index_.count(); }
   /// Ids that start with the prefix, at most `limit`.
-  Result<std::vector<std::string>> find(const std::string& prefix, int64_t limit);
+  Result<std::vector<std::string>> find(const std::string& prefix, int64_t limit) {
+    return index_.find(prefix, limit);
+  }
   /// The run imported last, or `back` imports before it.
   Result<std::string> latest(int64_t back);
   /// A run with a source of this size and hash; empty if there is none.
-  Result<std::string> run_with_source(const std::string& sha256);
-  Result<bool> has_source_of_size(int64_t bytes);
-  Result<std::optional<Receipt>> receipt(const std::string& run_id);
+  Result<std::string> run_with_source(const std::string& sha256) { return index_.run_with_source(sha256); }
+  Result<bool> has_source_of_size(int64_t bytes) { return index_.has_source_of_size(bytes); }
+  Result<std::optional<Receipt>> receipt(const std::string& run_id) { return state_.receipt(run_id); }
+  RunIndex& index() { return index_; }
+
+  /// To read; changes go through change_state.
+  State& state() { return state_; }
+  /// Lets `change` work on the state if the ledger may be written, then brings the index up to date.
+  Result<void> change_state(const std::function<Result<void>(State&)>& change);
+  /// By key, from run.json and the state.
+  Result<std::vector<Label>> labels(const std::string& run_id, const nlohmann::json& document);
 
   /// Removes what killed imports left; drop_on_the_way also removes runs that were imported on the way.
   Result<GcReport> collect_garbage(bool drop_on_the_way);
@@ -117,13 +104,24 @@ class Ledger {
   Result<GcReport> reindex();
 
  private:
-  Ledger(std::string folder, Sqlite index, Sqlite state)
-      : folder_(std::move(folder)), index_(std::move(index)), state_(std::move(state)) {}
-  Result<void> index_run(const std::string& run_id, const nlohmann::json& document, const Receipt& receipt);
+  Ledger(std::string folder, LedgerAccess access, RunIndex index, State state)
+      : folder_(std::move(folder)),
+        access_(std::move(access)),
+        index_(std::move(index)),
+        state_(std::move(state)) {}
+  Result<IndexedRun> look_at(const std::string& run_id);
+  Result<void> catch_up();
+  Result<void> index_touched();
+  Result<void> reindex_in_memory();
+  std::vector<IndexedRun> look_at_all(GcReport& report);
 
   std::string folder_;
-  Sqlite index_;
-  Sqlite state_;
+  LedgerAccess access_;
+  RunIndex index_;
+  State state_;
 };
+
+/// Wall clock, Unix time.
+int64_t unix_now_ns();
 
 }  // namespace nl::store

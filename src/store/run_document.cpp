@@ -109,22 +109,25 @@ json make_run_document(const std::vector<SourceFile>& sources, const json& optio
   for (const auto& t : tables) {
     table_list.push_back({{"name", t.name}, {"rows", t.rows}, {"bytes", t.bytes}, {"sha256", t.sha256}});
   }
-  return {{"schema", "neurolens.run/" + std::to_string(kSchemaVersion)},
-          {"run_id", run_id_of(sources, options)},
-          {"revision", {{"schema", kSchemaVersion}, {"adapters", adapters}}},
-          {"sources", sources_json(sources)},
-          {"options", options},
-          {"hardware", hardware_json(info)},
-          {"software", {{"backend", info.backend}, {"versions", info.versions}}},
-          {"clocks", clocks_json(info)},
-          {"capture", capture_json(info)},
-          {"windows", windows_json(info)},
-          {"tables", table_list},
-          {"extensions", info.extensions}};
+  json document = {{"schema", "neurolens.run/" + std::to_string(kSchemaVersion)},
+                   {"run_id", run_id_of(sources, options)},
+                   {"revision", {{"schema", kSchemaVersion}, {"adapters", adapters}}},
+                   {"sources", sources_json(sources)},
+                   {"options", options},
+                   {"hardware", hardware_json(info)},
+                   {"software", {{"backend", info.backend}, {"versions", info.versions}}},
+                   {"clocks", clocks_json(info)},
+                   {"capture", capture_json(info)},
+                   {"windows", windows_json(info)},
+                   {"tables", table_list},
+                   {"extensions", info.extensions}};
+  if (!info.labels.empty()) document["labels"] = info.labels;
+  return document;
 }
 
 Result<void> validate_run_document(const json& document) {
-  return validate_json(document, run_schema_text(), "run.json");
+  static const JsonSchema schema(run_schema_text(), "run.json");
+  return schema.validate(document);
 }
 
 Result<json> read_run_document(const std::string& path) {

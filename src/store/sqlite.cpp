@@ -10,7 +10,39 @@ int bind(sqlite3_stmt* statement, int at, const SqliteValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     return sqlite3_bind_text(statement, at, text->data(), static_cast<int>(text->size()), SQLITE_TRANSIENT);
   }
+  if (const auto* blob = std::get_if<SqliteBlob>(&value)) {
+    return sqlite3_bind_blob(statement, at, blob->bytes.data(), static_cast<int>(blob->bytes.size()),
+                             SQLITE_TRANSIENT);
+  }
   return sqlite3_bind_null(statement, at);
+}
+
+/// A path as SQLite's URI: everything but plain characters is escaped.
+std::string file_uri(const std::string& path, const char* query) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '/' || c == '.' || c == '-' || c == '_';
+    static constexpr char kHex[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    uri += plain ? std::string(1, c) : std::string{'%', kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return uri + query;
+}
+
+int open_with(const std::string& path, SqliteAccess access, sqlite3** db) {
+  switch (access) {
+    case SqliteAccess::kReadWrite:
+      return sqlite3_open_v2(path.c_str(), db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    case SqliteAccess::kReadOnly:
+      return sqlite3_open_v2(path.c_str(), db, SQLITE_OPEN_READONLY, nullptr);
+    case SqliteAccess::kImmutable:
+      return sqlite3_open_v2(file_uri(path, "?immutable=1").c_str(), db,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+    case SqliteAccess::kMemory:
+      break;
+  }
+  return sqlite3_open_v2(":memory:", db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
 }
 
 }  // namespace
@@ -25,21 +57,30 @@ std::string SqliteRow::text(int column) const {
                          : std::string(text, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
 }
 
+std::string_view SqliteRow::bytes(int column) const {
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  return {data, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
 bool SqliteRow::is_null(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 
-Sqlite::Sqlite(Sqlite&& other) noexcept : db_(other.db_), path_(std::move(other.path_)) {
+Sqlite::Sqlite(Sqlite&& other) noexcept
+    : db_(other.db_), path_(std::move(other.path_)), idle_(std::move(other.idle_)) {
   other.db_ = nullptr;
+  other.idle_.clear();
 }
 
 Sqlite& Sqlite::operator=(Sqlite&& other) noexcept {
   std::swap(db_, other.db_);
   std::swap(path_, other.path_);
+  std::swap(idle_, other.idle_);
   return *this;
 }
 
 Sqlite::~Sqlite() {
+  for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
   sqlite3_close(db_);
 }
 
@@ -64,33 +105,77 @@ Error Sqlite::error(int code) const {
   }
 }
 
-Result<Sqlite> Sqlite::open(const std::string& path, int busy_ms) {
+Result<Sqlite> Sqlite::open(const std::string& path, int busy_ms, SqliteAccess access) {
   sqlite3* db = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int code = open_with(path, access, &db);
   Sqlite opened(db, path);
   if (code != SQLITE_OK) return opened.error(code);
   sqlite3_busy_timeout(db, busy_ms);
   return opened;
 }
 
-Result<void> Sqlite::run(const std::string& sql, const std::vector<SqliteValue>& values) {
+Result<sqlite3_stmt*> Sqlite::take(std::string_view sql) {
+  if (const auto known = idle_.find(std::string(sql)); known != idle_.end()) {
+    sqlite3_stmt* statement = known->second;
+    idle_.erase(known);
+    return statement;
+  }
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (code != SQLITE_OK) return error(code);
+  return statement;
+}
+
+void Sqlite::put_back(std::string_view sql, sqlite3_stmt* statement) {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  if (!idle_.emplace(sql, statement).second) sqlite3_finalize(statement);
+}
+
+Result<void> Sqlite::run(std::string_view sql, const std::vector<SqliteValue>& values) {
   return each(sql, values, [](const SqliteRow&) {});
 }
 
-Result<void> Sqlite::each(const std::string& sql, const std::vector<SqliteValue>& values,
+Result<void> Sqlite::each(std::string_view sql, const std::vector<SqliteValue>& values,
                           const std::function<void(const SqliteRow&)>& row) {
-  sqlite3_stmt* statement = nullptr;
-  int code = sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr);
+  NL_TRY(sqlite3_stmt* const statement, take(sql));
+  int code = SQLITE_OK;
   for (size_t i = 0; code == SQLITE_OK && i < values.size(); i++) {
     code = bind(statement, static_cast<int>(i) + 1, values[i]);
   }
   if (code == SQLITE_OK) {
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) row(SqliteRow(statement));
   }
-  const bool done = code == SQLITE_DONE;
-  Result<void> result = done ? Result<void>() : Result<void>(error(code));
-  sqlite3_finalize(statement);
+  Result<void> result = code == SQLITE_DONE ? Result<void>() : Result<void>(error(code));
+  put_back(sql, statement);
   return result;
+}
+
+Result<int64_t> Sqlite::integer(std::string_view sql, const std::vector<SqliteValue>& values) {
+  std::optional<int64_t> found;
+  NL_CHECK(each(sql, values, [&](const SqliteRow& r) {
+    if (!found) found = r.integer(0);
+  }));
+  return found.value_or(0);
+}
+
+int64_t Sqlite::changes() const {
+  return sqlite3_changes(db_);
+}
+
+Result<SqliteTransaction> SqliteTransaction::begin(Sqlite& db) {
+  NL_CHECK(db.run("BEGIN IMMEDIATE"));
+  return SqliteTransaction(db);
+}
+
+SqliteTransaction::~SqliteTransaction() {
+  if (db_ != nullptr) (void)db_->run("ROLLBACK");
+}
+
+Result<void> SqliteTransaction::commit() {
+  NL_CHECK(db_->run("COMMIT"));
+  db_ = nullptr;
+  return {};
 }
 
 }  // namespace nl::store

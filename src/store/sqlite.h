@@ -1,10 +1,12 @@
 #pragma once
-// Thin RAII over SQLite's C API. One connection, one thread.
+// Thin RAII over SQLite's C API. One connection, one thread. Statements are kept and used again.
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -18,7 +20,11 @@ namespace nl::store {
 /// The hint of the error that a damaged file gives.
 inline constexpr char kDamagedHint[] = "the file is damaged; an index is rebuilt by gc --reindex";
 
-using SqliteValue = std::variant<std::nullptr_t, int64_t, std::string>;
+/// Bytes that are no text.
+struct SqliteBlob {
+  std::string bytes;
+};
+using SqliteValue = std::variant<std::nullptr_t, int64_t, std::string, SqliteBlob>;
 
 /// A row of a result; valid inside the callback that gets it.
 class SqliteRow {
@@ -26,30 +32,61 @@ class SqliteRow {
   explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
   int64_t integer(int column) const;
   std::string text(int column) const;
+  /// Valid until the callback returns.
+  std::string_view bytes(int column) const;
   bool is_null(int column) const;
 
  private:
   sqlite3_stmt* statement_;
 };
 
+enum class SqliteAccess {
+  kReadWrite,  ///< created if it is not there
+  kReadOnly,   ///< with locks
+  kImmutable,  ///< nobody can write it: no locks, no journal, no shared memory
+  kMemory,     ///< the path is only a name for messages
+};
+
 class Sqlite {
  public:
-  /// Opens or creates the file. `busy_ms`: how long to wait for another process.
-  static Result<Sqlite> open(const std::string& path, int busy_ms);
+  /// `busy_ms`: how long to wait for another process.
+  static Result<Sqlite> open(const std::string& path, int busy_ms,
+                             SqliteAccess access = SqliteAccess::kReadWrite);
   Sqlite(Sqlite&& other) noexcept;
   Sqlite& operator=(Sqlite&& other) noexcept;
   ~Sqlite();
 
-  Result<void> run(const std::string& sql, const std::vector<SqliteValue>& values = {});
-  Result<void> each(const std::string& sql, const std::vector<SqliteValue>& values,
+  Result<void> run(std::string_view sql, const std::vector<SqliteValue>& values = {});
+  Result<void> each(std::string_view sql, const std::vector<SqliteValue>& values,
                     const std::function<void(const SqliteRow&)>& row);
+  /// The first column of the first row; 0 if there is no row.
+  Result<int64_t> integer(std::string_view sql, const std::vector<SqliteValue>& values = {});
+  /// Rows that the last statement changed.
+  int64_t changes() const;
 
  private:
   Sqlite(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
   Error error(int code) const;
+  Result<sqlite3_stmt*> take(std::string_view sql);
+  void put_back(std::string_view sql, sqlite3_stmt* statement);
 
   sqlite3* db_;
   std::string path_;
+  std::unordered_map<std::string, sqlite3_stmt*> idle_;
+};
+
+/// Takes the write lock at once; rolled back unless committed.
+class SqliteTransaction {
+ public:
+  static Result<SqliteTransaction> begin(Sqlite& db);
+  SqliteTransaction(SqliteTransaction&& other) noexcept : db_(other.db_) { other.db_ = nullptr; }
+  SqliteTransaction& operator=(SqliteTransaction&&) = delete;
+  ~SqliteTransaction();
+  Result<void> commit();
+
+ private:
+  explicit SqliteTransaction(Sqlite& db) : db_(&db) {}
+  Sqlite* db_;
 };
 
 }  // namespace nl::store

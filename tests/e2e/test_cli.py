@@ -13,7 +13,9 @@ import pytest
 import trace_text
 from conftest import BAD_INPUT, BINARY, GATE_FAILED, MISSING, OK, Neurolens, run_id_of
 
-VERBS = ("import", "runs", "show", "query", "verify", "doctor", "gc", "schema")
+VERBS = (
+    "import", "runs", "show", "query", "verify", "doctor", "gc", "schema", "label", "tag", "note", "baseline", "state"
+)
 ESCAPE = "\x1b["
 
 
@@ -104,6 +106,13 @@ def test_wrong_verb_like_no_other(neurolens):
         ["completion"],
         ["completion", "cmd"],
         ["schema", "no_such_table"],
+        ["label"],
+        ["tag", "@latest", "--remove"],
+        ["note", "@latest", "x", "--remove", "1"],
+        ["baseline", "--remove"],
+        ["state"],
+        ["state", "import"],
+        ["state", "burn"],
     ],
     ids=lambda arguments: " ".join(arguments).strip(),
 )
@@ -122,6 +131,11 @@ def test_envelope_of_every_verb(neurolens, small_trace):
     assert_envelope(neurolens("show", run_id, "--json"), "show")
     assert_envelope(neurolens("query", run_id, "SELECT 1", "--json"), "query")
     assert_envelope(neurolens("verify", run_id, "--json"), "verify")
+    assert_envelope(neurolens("label", run_id, "a=b", "--json"), "label")
+    assert_envelope(neurolens("tag", run_id, "x", "--json"), "tag")
+    assert_envelope(neurolens("note", run_id, "x", "--json"), "note")
+    assert_envelope(neurolens("baseline", "b", run_id, "--json"), "baseline")
+    assert_envelope(neurolens("state", "export", "--json"), "state")
     assert_envelope(neurolens("doctor", "--json"), "doctor")
     assert_envelope(neurolens("gc", "--json"), "gc")
     assert_envelope(neurolens("gc", "--reindex", "--json"), "gc")

@@ -141,8 +141,12 @@ def test_interrupt_leaves_nothing(neurolens, make_big_trace):
 
 def test_published_but_not_recorded(neurolens, small_trace, small_run):
     """A kill between the rename and the index: the next import of the same file lists the run again."""
+    aside = neurolens.ledger.parent / "aside"
+    neurolens.bundle(small_run).rename(aside)
     for name in ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "state.sqlite"):
         (neurolens.ledger / name).unlink(missing_ok=True)
+    assert neurolens.runs() == []
+    aside.rename(neurolens.bundle(small_run))
     assert neurolens.runs() == []
     assert neurolens.import_file(small_trace)["run_id"] == small_run
     assert neurolens.run_ids() == [small_run]

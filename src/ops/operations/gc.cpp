@@ -21,14 +21,16 @@ constexpr char kResult[] = R"({
     "indexed_runs": {"type": ["integer", "null"]}, "unreadable": {"type": "array", "items": {"type": "string"}}}})";
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  NL_TRY(const auto garbage, ledger.collect_garbage(parameters.value("drop_on_the_way", false)));
+  const bool reindexes = parameters.value("reindex", false);
+  const bool drops = parameters.value("drop_on_the_way", false);
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder, !reindexes || drops));
+  NL_TRY(const auto garbage, ledger.collect_garbage(drops));
   Outcome outcome;
   outcome.data = {{"stale_stagings", garbage.stale_stagings},
                   {"dropped_runs", garbage.dropped_runs},
                   {"indexed_runs", nullptr},
                   {"unreadable", json::array()}};
-  if (parameters.value("reindex", false)) {
+  if (reindexes) {
     NL_TRY(const auto report, ledger.reindex());
     outcome.data["indexed_runs"] = report.indexed_runs;
     outcome.data["unreadable"] = report.unreadable;

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "ops/import_file.h"
+#include "ops/run_labels.h"
 #include "ops/run_names.h"
 #include "ops/run_parts.h"
 #include "ops/text.h"
@@ -18,7 +19,9 @@ constexpr char kParameters[] = R"({
     "format": {"type": "string", "description": "overrule the detection of the format"},
     "threads": {"type": "integer", "minimum": 1, "maximum": 256,
                 "description": "parser threads (default: the machine's cores); never changes the result"},
-    "refresh": {"type": "boolean", "description": "replace a run that is there already"}
+    "refresh": {"type": "boolean", "description": "replace a run that is there already"},
+    "set": {"type": "array", "items": {"type": "string"},
+            "description": "label=value for the runs, such as model=llama-3-8b; may be repeated"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -58,8 +61,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   json failed = json::array();
   Outcome outcome;
   for (const auto& group : groups) {
-    auto report = import_files(context, ledger, group, options);
+    const auto given = given_labels(group, parameters.value("set", std::vector<std::string>()));
+    auto report = given ? import_files(context, ledger, group, options) : Result<ImportReport>(given.error());
     if (report) {
+      NL_CHECK(apply_labels(context, ledger, report->run_id, *given, outcome.warnings));
       runs.push_back(import_json(*report));
       warn_of_losses(runs.back(), outcome.warnings);
     } else if (groups.size() == 1) {

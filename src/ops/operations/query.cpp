@@ -20,7 +20,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run", "sql"],
   "properties": {
     "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, @latest, bundle folder or profile"},
+            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
     "sql": {"type": "string", "x-positional": 2, "description": "one SELECT over the tables of: neurolens schema"},
     "format": {"type": "string", "enum": ["table", "csv", "json", "parquet"], "description": "default: table"},
     "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600, "description": "give up after so many seconds"}

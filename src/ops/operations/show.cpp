@@ -4,6 +4,7 @@
 
 #include "assemble/assemble.h"
 #include "ops/run_names.h"
+#include "ops/run_state.h"
 #include "ops/text.h"
 #include "store/ledger.h"
 #include "store/run_document.h"
@@ -18,14 +19,15 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, @latest, bundle folder or profile"},
+            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
     "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 5, "description": "rows of the top list"}
   }})";
 
 constexpr char kResult[] = R"({
   "type": "object",
   "required": ["run_id", "format", "backend", "hardware", "software", "counts", "health", "window", "devices", "kernels",
-               "ops", "layers", "top_of", "top", "tables", "bundle_bytes"]})";
+               "ops", "layers", "top_of", "top", "tables", "bundle_bytes", "labels", "past_labels", "tags",
+               "notes", "baselines"]})";
 
 std::string next_query(const std::string& top_of) {
   if (top_of == "layers") return "SELECT name, op_type, calls, dur_ns FROM ops ORDER BY dur_ns DESC LIMIT 20";
@@ -33,6 +35,13 @@ std::string next_query(const std::string& top_of) {
       "SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns FROM {} GROUP BY name ORDER BY total_ns DESC "
       "LIMIT 20",
       top_of);
+}
+
+/// Labels, tags and notes; a bundle elsewhere has only what its source says.
+Result<json> state_of(const Context& context, const NamedRun& named, const json& document) {
+  if (named.bundle != context.ledger_folder + "/runs/" + named.run_id) return source_state_json(document);
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  return run_state_json(ledger, named, document);
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
@@ -54,6 +63,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
   data["steps"] = document["windows"]["seen"];
   data["clock"] = document["clocks"][0];
   data["tables"] = document["tables"];
+  NL_TRY(const json state, state_of(context, named, document));
+  data.update(state);
   int64_t bytes = 0;
   for (const auto& table : document["tables"]) bytes += table["bytes"].get<int64_t>();
   data["bundle_bytes"] = bytes;
@@ -174,6 +185,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   std::string out = fmt::format("{}  {} {} of {}\n", bold("run " + short_id(data["run_id"]), style),
                                 data["format"].get<std::string>(), what, data["backend"].get<std::string>());
   const std::string versions = versions_text(data["software"]);
+  out += run_state_text(data, style);
   if (!versions.empty()) out += fmt::format("  {}  {}\n", dim("software", style), versions);
   for (const auto& rank : data["hardware"]["ranks"]) {
     out += fmt::format(

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {"run": {"type": "string", "x-positional": 1, "x-run": true,
-                 "description": "run id, @latest, bundle folder or profile"}}})";
+                 "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"}}})";
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id", "verified", "checks"],

@@ -1,0 +1,101 @@
+#include <fmt/core.h>
+
+#include "model/labels.h"
+#include "ops/run_labels.h"
+#include "ops/run_names.h"
+#include "ops/run_state.h"
+#include "ops/text.h"
+#include "store/ledger.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run"],
+  "properties": {
+    "run": {"type": "string", "x-positional": 1, "x-run": true,
+            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "text": {"type": "string", "x-positional": 2, "description": "the note to add; none: list the notes"},
+    "remove": {"type": "integer", "minimum": 1, "description": "number of a note to take away"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["run_id", "notes"],
+  "properties": {"run_id": {"type": "string"}, "notes": {"type": "array", "items": {"type": "object",
+    "required": ["note", "written_at_ns", "user", "text"]}}}})";
+
+Result<void> change(const Context& context, store::State& state, const std::string& run_id,
+                    const json& parameters) {
+  if (parameters.contains("text")) return state.add_note(run_id, parameters["text"], act_of(context));
+  NL_TRY(const bool removed, state.remove_note(run_id, parameters["remove"]));
+  if (removed) return {};
+  return Error{ErrorCode::kNotFound,
+               fmt::format("the run has no note {}", parameters["remove"].get<int64_t>()),
+               "neurolens note " + short_id(run_id) + " lists them"};
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  if (parameters.contains("text")) NL_CHECK(model::check_note(parameters["text"].get<std::string>()));
+  if (parameters.contains("text") && parameters.contains("remove")) {
+    return Error{ErrorCode::kBadInput, "a text and --remove do not go together", "one of them at a time"};
+  }
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_TRY(const auto named, resolve_ledger_run(context, ledger, parameters["run"]));
+  if (parameters.contains("text") || parameters.contains("remove")) {
+    NL_CHECK(ledger.change_state(
+        [&](store::State& state) { return change(context, state, named.run_id, parameters); }));
+    NL_CHECK(ledger.keep(named.run_id));
+  }
+  NL_TRY(const auto notes, ledger.state().notes(named.run_id));
+  Outcome outcome;
+  outcome.data = {{"run_id", named.run_id}, {"notes", json::array()}};
+  for (const auto& note : notes) outcome.data["notes"].push_back(note_json(note));
+  const std::string id = short_id(named.run_id);
+  outcome.next.push_back(notes.empty() ? "neurolens note " + id + " \"what was tried\""
+                                       : "neurolens show " + id);
+  return outcome;
+}
+
+/// Lines of a note stay lines; everything else that is not plain text becomes a blank.
+std::string note_text(const std::string& text) {
+  std::string out;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    out += "     " + shortened(text.substr(from, end - from), text.size() + 1) + "\n";
+    from = end + 1;
+  }
+  return out;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  std::string out = bold("run " + short_id(outcome.data["run_id"]), style) + "\n";
+  if (outcome.data["notes"].empty()) return out + "  no notes\n";
+  for (const auto& note : outcome.data["notes"]) {
+    out += fmt::format("  {}  {}\n", note["note"].get<int64_t>(),
+                       dim(note["user"].get<std::string>() + ", " + time_text(note["written_at_ns"]), style));
+    out += note_text(note["text"]);
+  }
+  return out;
+}
+
+}  // namespace
+
+const Operation& operation_note() {
+  static constexpr Operation kOperation{"note",
+                                        "Write a note to a run, or read its notes",
+                                        "something about a run is worth a sentence",
+                                        "runs shall be found by it: label or tag",
+                                        "neurolens note @latest \"first run with the new kernel\"",
+                                        kParameters,
+                                        kResult,
+                                        Effect::kWrite,
+                                        {.cli = true, .http = true, .mcp = true},
+                                        Stream::kNone,
+                                        run,
+                                        text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,114 @@
+#include <fmt/core.h>
+
+#include <fstream>
+
+#include "base/files.h"
+#include "ops/text.h"
+#include "store/ledger.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["action"],
+  "properties": {
+    "action": {"type": "string", "enum": ["export", "import"], "x-positional": 1,
+               "description": "export: JSON lines to standard output; import: add what a file of them says"},
+    "file": {"type": "string", "x-positional": 2, "x-file": true, "description": "what export wrote; for import"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["records"],
+  "properties": {"records": {"type": "integer", "description": "written or read"},
+    "added": {"type": "integer", "description": "of those read, what was not there yet"},
+    "lines": {"type": "array", "description": "the records of an export, if they do not go to a stream"}}})";
+
+constexpr size_t kMaxLineBytes = 1 << 20;
+
+std::string line_of(const json& record) {
+  return record.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<Outcome> export_state(const Context& context, store::Ledger& ledger) {
+  Outcome outcome;
+  int64_t records = 0;
+  json lines = json::array();
+  NL_CHECK(ledger.state().export_records([&](const json& record) -> Result<void> {
+    records++;
+    if (context.bytes) return context.bytes(line_of(record));
+    lines.push_back(record);
+    return {};
+  }));
+  outcome.data["records"] = records;
+  if (!context.bytes) outcome.data["lines"] = std::move(lines);
+  return outcome;
+}
+
+Error with_line(Error error, const std::string& path, int64_t line) {
+  error.message = fmt::format("{}:{}: {}", path, line, error.message);
+  return error;
+}
+
+/// All of the file or nothing.
+Result<void> import_lines(store::State& state, const std::string& path, int64_t& records, int64_t& added) {
+  std::ifstream file(path);
+  if (!file) return Error{ErrorCode::kNotFound, "cannot open: " + path};
+  NL_TRY(auto transaction, state.transaction());
+  for (std::string line; std::getline(file, line);) {
+    records++;
+    if (line.size() > kMaxLineBytes)
+      return Error{ErrorCode::kLimit, fmt::format("{}:{}: too long", path, records)};
+    const auto took = state.import_record(json::parse(line, nullptr, false));
+    if (!took) return with_line(took.error(), path, records);
+    if (*took) added++;
+  }
+  return transaction.commit();
+}
+
+Result<Outcome> import_state(store::Ledger& ledger, const std::string& path) {
+  if (path.empty()) return Error{ErrorCode::kBadInput, "import needs a file", "neurolens state import FILE"};
+  int64_t records = 0;
+  int64_t added = 0;
+  NL_CHECK(
+      ledger.change_state([&](store::State& state) { return import_lines(state, path, records, added); }));
+  Outcome outcome;
+  outcome.data = {{"records", records}, {"added", added}};
+  outcome.next.push_back("neurolens runs");
+  return outcome;
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  if (parameters["action"] == "export") return export_state(context, ledger);
+  return import_state(ledger, parameters.value("file", ""));
+}
+
+/// An export has already gone to standard output.
+std::string text(const Outcome& outcome, const TextStyle&) {
+  const auto& data = outcome.data;
+  if (!data.contains("added")) return "";
+  return fmt::format("{} records read, {} added\n", grouped(data["records"]), grouped(data["added"]));
+}
+
+}  // namespace
+
+const Operation& operation_state() {
+  static constexpr Operation kOperation{
+      "state",
+      "Export or import receipts, labels, tags, notes and baselines as JSON lines",
+      "the state shall be saved, looked through by another program, or moved to another ledger",
+      "you want to change one run: label, tag, note or baseline",
+      "neurolens state export > state.jsonl",
+      kParameters,
+      kResult,
+      Effect::kWrite,
+      {.cli = true, .http = false, .mcp = false},
+      Stream::kBytes,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,30 @@
+#pragma once
+// Sidecar: neurolens.yaml beside a profile, or <profile>.neurolens.yaml for one profile. Untrusted input: 64
+// KiB, no anchors, aliases or tags of types, and nothing nested beyond what the three known keys need.
+//
+//   labels: {model: llama-3-8b, batch: 8}
+//   tags: [nightly]
+//   note: text
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nl::ops {
+
+struct Sidecar {
+  std::map<std::string, std::string> labels = {};
+  std::vector<std::string> tags = {};
+  std::vector<std::string> notes = {};
+  bool found = false;
+};
+
+/// `name` stands in messages, with the line.
+Result<Sidecar> parse_sidecar(const std::string& text, const std::string& name);
+
+/// What lies beside the profile. What is said for the one file counts before what is said for its folder.
+Result<Sidecar> read_sidecars(const std::string& profile);
+
+}  // namespace nl::ops

@@ -1,0 +1,24 @@
+#pragma once
+// What may be done with the files of a ledger: write, read with locks, or only look at what nobody can
+// change.
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "store/sqlite.h"
+
+namespace nl::store {
+
+struct LedgerAccess {
+  std::optional<Error> refusal = {};  ///< why nothing can be written; none: it can
+  std::string index_path;             ///< in the local cache folder if the ledger is on a network file system
+  SqliteAccess index = SqliteAccess::kReadWrite;
+  SqliteAccess state = SqliteAccess::kReadWrite;
+};
+
+/// Makes the folder if need be. A folder that cannot be written, or whose file system has no locks, is a
+/// ledger to read.
+Result<LedgerAccess> examine_ledger(const std::string& folder);
+
+}  // namespace nl::store

@@ -1,0 +1,279 @@
+#include "store/state.h"
+
+#include "base/files.h"
+#include "model/labels.h"
+
+namespace nl::store {
+namespace {
+
+constexpr int64_t kStateVersion = 1;
+
+constexpr char kReceipts[] = R"(receipts(
+    run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, command TEXT NOT NULL,
+    host TEXT NOT NULL, user TEXT NOT NULL, on_the_way INTEGER NOT NULL, document_sha256 TEXT NOT NULL))";
+
+// What version 1 adds to the receipts of version 0.
+constexpr const char* kTables[] = {
+    R"(labels(
+    run_id TEXT NOT NULL, key TEXT NOT NULL, origin TEXT NOT NULL, value TEXT NOT NULL, forced INTEGER NOT NULL,
+    set_at_ns INTEGER NOT NULL, user TEXT NOT NULL, PRIMARY KEY(run_id, key, origin)) WITHOUT ROWID)",
+    R"(past_labels(
+    past_id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, key TEXT NOT NULL, origin TEXT NOT NULL, value TEXT NOT NULL,
+    forced INTEGER NOT NULL, set_at_ns INTEGER NOT NULL, user TEXT NOT NULL, until_ns INTEGER NOT NULL,
+    until_user TEXT NOT NULL))",
+    R"(tags(
+    run_id TEXT NOT NULL, name TEXT NOT NULL, set_at_ns INTEGER NOT NULL, user TEXT NOT NULL,
+    PRIMARY KEY(run_id, name)) WITHOUT ROWID)",
+    R"(notes(
+    note_id INTEGER NOT NULL, run_id TEXT NOT NULL, written_at_ns INTEGER NOT NULL, user TEXT NOT NULL,
+    text TEXT NOT NULL, PRIMARY KEY(run_id, note_id)) WITHOUT ROWID)",
+    R"(baselines(
+    name TEXT PRIMARY KEY, run_id TEXT NOT NULL, set_at_ns INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID)",
+    "touched(run_id TEXT PRIMARY KEY, change INTEGER NOT NULL) WITHOUT ROWID",
+};
+constexpr const char* kIndexes[] = {
+    "CREATE INDEX past_labels_by_run ON past_labels(run_id)",
+    "CREATE INDEX tags_by_name ON tags(name, run_id)",
+    "CREATE UNIQUE INDEX touched_by_change ON touched(change)",
+};
+
+Result<void> create_tables(Sqlite& db) {
+  NL_CHECK(db.run("CREATE TABLE IF NOT EXISTS " + std::string(kReceipts)));
+  for (const char* table : kTables) NL_CHECK(db.run("CREATE TABLE " + std::string(table)));
+  for (const char* index : kIndexes) NL_CHECK(db.run(index));
+  return {};
+}
+
+/// Empty tables in the place of those that an old or missing file does not have; nothing is written.
+Result<void> stand_in_for_tables(Sqlite& db) {
+  const std::string temporary = "CREATE TEMP TABLE ";
+  NL_TRY(const int64_t receipts,
+         db.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'receipts'"));
+  if (receipts == 0) NL_CHECK(db.run(temporary + kReceipts));
+  for (const char* table : kTables) NL_CHECK(db.run(temporary + table));
+  return {};
+}
+
+Result<void> migrate(Sqlite& db) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db));
+  NL_TRY(const int64_t version, db.integer("PRAGMA user_version"));
+  if (version == kStateVersion) return {};  // another process was first
+  NL_CHECK(create_tables(db));
+  NL_CHECK(db.run("PRAGMA user_version = " + std::to_string(kStateVersion)));
+  return transaction.commit();
+}
+
+LabelValue label_of(const SqliteRow& r) {
+  const LabelOrigin origin = origin_of_name(r.text(1)).value_or(LabelOrigin::kUser);
+  return {r.text(0), origin, r.text(2), r.integer(3) != 0, r.integer(4), r.text(5)};
+}
+
+}  // namespace
+
+Result<State> State::open(const std::string& path, SqliteAccess access, int busy_ms) {
+  const bool writes = access == SqliteAccess::kReadWrite;
+  const bool missing = !writes && !path_exists(path);
+  NL_TRY(Sqlite db, Sqlite::open(path, busy_ms, missing ? SqliteAccess::kMemory : access));
+  NL_TRY(const int64_t version, db.integer("PRAGMA user_version"));
+  if (version > kStateVersion) {
+    return Error{ErrorCode::kUnsupported,
+                 "the state of the ledger is of version " + std::to_string(version) + ": " + path,
+                 "a newer neurolens wrote it; this one knows version " + std::to_string(kStateVersion)};
+  }
+  if (version < kStateVersion) NL_CHECK(writes ? migrate(db) : stand_in_for_tables(db));
+  return State(std::move(db));
+}
+
+Result<void> State::touch(const std::string& run_id) {
+  return db_.run(
+      "INSERT OR REPLACE INTO touched VALUES (?, 1 + (SELECT coalesce(max(change), 0) FROM touched))",
+      {run_id});
+}
+
+Result<void> State::put_receipt(const std::string& run_id, const Receipt& r) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_CHECK(db_.run("INSERT OR IGNORE INTO receipts VALUES (?,?,?,?,?,?,?,?)",
+                   {run_id, r.imported_at_ns, r.file_names, r.command, r.host, r.user,
+                    static_cast<int64_t>(r.on_the_way), r.document_sha256}));
+  NL_CHECK(db_.run("UPDATE receipts SET document_sha256 = ? WHERE run_id = ?", {r.document_sha256, run_id}));
+  NL_CHECK(touch(run_id));
+  return transaction.commit();
+}
+
+Result<std::optional<Receipt>> State::receipt(const std::string& run_id) {
+  std::optional<Receipt> found;
+  NL_CHECK(db_.each(
+      "SELECT imported_at_ns, file_names, command, host, user, on_the_way, document_sha256 FROM receipts "
+      "WHERE run_id = ?",
+      {run_id}, [&](const SqliteRow& r) {
+        found =
+            Receipt{r.integer(0), r.text(1), r.text(2), r.text(3), r.text(4), r.integer(5) != 0, r.text(6)};
+      }));
+  return found;
+}
+
+Result<bool> State::keep(const std::string& run_id) {
+  NL_TRY(const int64_t marked,
+         db_.integer("SELECT count(*) FROM receipts WHERE run_id = ? AND on_the_way = 1", {run_id}));
+  if (marked == 0) return false;
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_CHECK(db_.run("UPDATE receipts SET on_the_way = 0 WHERE run_id = ?", {run_id}));
+  NL_CHECK(touch(run_id));
+  NL_CHECK(transaction.commit());
+  return true;
+}
+
+Result<void> State::forget(const std::string& run_id) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  for (const char* table : {"receipts", "labels", "past_labels", "tags", "notes", "baselines"}) {
+    NL_CHECK(db_.run("DELETE FROM " + std::string(table) + " WHERE run_id = ?", {run_id}));
+  }
+  return transaction.commit();
+}
+
+Result<std::vector<LabelValue>> State::labels(const std::string& run_id) {
+  std::vector<LabelValue> labels;
+  NL_CHECK(db_.each("SELECT key, origin, value, forced, set_at_ns, user FROM labels WHERE run_id = ?",
+                    {run_id}, [&](const SqliteRow& r) { labels.push_back(label_of(r)); }));
+  return labels;
+}
+
+Result<std::vector<PastLabel>> State::past_labels(const std::string& run_id) {
+  std::vector<PastLabel> past;
+  NL_CHECK(db_.each(
+      "SELECT key, origin, value, forced, set_at_ns, user, until_ns, until_user FROM past_labels "
+      "WHERE run_id = ? ORDER BY past_id",
+      {run_id}, [&](const SqliteRow& r) { past.push_back({label_of(r), r.integer(6), r.text(7)}); }));
+  return past;
+}
+
+Result<void> State::change_label(const std::string& run_id, const LabelChange& change, const Act& act) {
+  const std::string origin = origin_name(change.origin);
+  // Each act on a key is later than the one before, even if the clock went back.
+  NL_TRY(const int64_t last,
+         db_.integer("SELECT max(set_at_ns) FROM labels WHERE run_id = ? AND key = ?", {run_id, change.key}));
+  const int64_t at_ns = std::max(act.at_ns, last + 1);
+  NL_CHECK(db_.run(
+      "INSERT INTO past_labels(run_id, key, origin, value, forced, set_at_ns, user, until_ns, until_user) "
+      "SELECT run_id, key, origin, value, forced, set_at_ns, user, ?, ? FROM labels "
+      "WHERE run_id = ? AND key = ? AND origin = ? AND value IS NOT ?",
+      {at_ns, act.user, run_id, change.key, origin,
+       change.value ? SqliteValue(*change.value) : SqliteValue(nullptr)}));
+  if (!change.value) {
+    return db_.run("DELETE FROM labels WHERE run_id = ? AND key = ? AND origin = ?",
+                   {run_id, change.key, origin});
+  }
+  return db_.run(
+      "INSERT OR REPLACE INTO labels VALUES (?,?,?,?,?,?,?)",
+      {run_id, change.key, origin, *change.value, static_cast<int64_t>(change.forced), at_ns, act.user});
+}
+
+Result<void> State::change_labels(const std::string& run_id, const std::vector<LabelChange>& changes,
+                                  const Act& act) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  for (const auto& change : changes) NL_CHECK(change_label(run_id, change, act));
+  NL_TRY(const int64_t keys,
+         db_.integer("SELECT count(DISTINCT key) FROM labels WHERE run_id = ?", {run_id}));
+  if (keys > static_cast<int64_t>(model::kMaxLabelsOfARun)) {
+    return Error{ErrorCode::kLimit, "the run would have " + std::to_string(keys) + " labels",
+                 "at most " + std::to_string(model::kMaxLabelsOfARun)};
+  }
+  NL_CHECK(touch(run_id));
+  return transaction.commit();
+}
+
+Result<std::vector<std::string>> State::tags(const std::string& run_id) {
+  std::vector<std::string> names;
+  NL_CHECK(db_.each("SELECT name FROM tags WHERE run_id = ? ORDER BY name", {run_id},
+                    [&](const SqliteRow& r) { names.push_back(r.text(0)); }));
+  return names;
+}
+
+Result<void> State::add_tags(const std::string& run_id, const std::vector<std::string>& names,
+                             const Act& act) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  for (const auto& name : names) {
+    NL_CHECK(db_.run("INSERT OR IGNORE INTO tags VALUES (?,?,?,?)", {run_id, name, act.at_ns, act.user}));
+  }
+  NL_CHECK(touch(run_id));
+  return transaction.commit();
+}
+
+Result<void> State::remove_tags(const std::string& run_id, const std::vector<std::string>& names) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  for (const auto& name : names) {
+    NL_CHECK(db_.run("DELETE FROM tags WHERE run_id = ? AND name = ?", {run_id, name}));
+    if (db_.changes() == 0) {
+      return Error{ErrorCode::kNotFound, "the run has no tag " + name, "neurolens tag RUN lists its tags"};
+    }
+  }
+  NL_CHECK(touch(run_id));
+  return transaction.commit();
+}
+
+Result<std::vector<std::string>> State::tagged(const std::string& name, int64_t limit) {
+  std::vector<std::string> ids;
+  NL_CHECK(db_.each("SELECT run_id FROM tags WHERE name = ? ORDER BY run_id LIMIT ?", {name, limit},
+                    [&](const SqliteRow& r) { ids.push_back(r.text(0)); }));
+  return ids;
+}
+
+Result<std::vector<Note>> State::notes(const std::string& run_id) {
+  std::vector<Note> notes;
+  NL_CHECK(db_.each(
+      "SELECT note_id, written_at_ns, user, text FROM notes WHERE run_id = ? ORDER BY note_id", {run_id},
+      [&](const SqliteRow& r) { notes.push_back({r.integer(0), {r.integer(1), r.text(2)}, r.text(3)}); }));
+  return notes;
+}
+
+Result<void> State::add_note(const std::string& run_id, const std::string& text, const Act& act) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_CHECK(db_.run(
+      "INSERT INTO notes SELECT 1 + coalesce(max(note_id), 0), ?1, ?2, ?3, ?4 FROM notes WHERE run_id = ?1",
+      {run_id, act.at_ns, act.user, text}));
+  NL_CHECK(touch(run_id));
+  return transaction.commit();
+}
+
+Result<bool> State::remove_note(const std::string& run_id, int64_t note_id) {
+  NL_CHECK(db_.run("DELETE FROM notes WHERE run_id = ? AND note_id = ?", {run_id, note_id}));
+  return db_.changes() > 0;
+}
+
+Result<std::vector<Baseline>> State::baselines() {
+  std::vector<Baseline> all;
+  NL_CHECK(db_.each(
+      "SELECT name, run_id, set_at_ns, user FROM baselines ORDER BY name", {},
+      [&](const SqliteRow& r) { all.push_back({r.text(0), r.text(1), {r.integer(2), r.text(3)}}); }));
+  return all;
+}
+
+Result<std::optional<Baseline>> State::baseline(const std::string& name) {
+  std::optional<Baseline> found;
+  NL_CHECK(db_.each(
+      "SELECT name, run_id, set_at_ns, user FROM baselines WHERE name = ?", {name},
+      [&](const SqliteRow& r) { found = Baseline{r.text(0), r.text(1), {r.integer(2), r.text(3)}}; }));
+  return found;
+}
+
+Result<void> State::set_baseline(const std::string& name, const std::string& run_id, const Act& act) {
+  return db_.run("INSERT OR REPLACE INTO baselines VALUES (?,?,?,?)", {name, run_id, act.at_ns, act.user});
+}
+
+Result<bool> State::remove_baseline(const std::string& name) {
+  NL_CHECK(db_.run("DELETE FROM baselines WHERE name = ?", {name}));
+  return db_.changes() > 0;
+}
+
+Result<int64_t> State::last_change() {
+  return db_.integer("SELECT max(change) FROM touched");
+}
+
+Result<std::vector<std::string>> State::touched_after(int64_t change) {
+  std::vector<std::string> ids;
+  NL_CHECK(db_.each("SELECT run_id FROM touched WHERE change > ? ORDER BY change", {change},
+                    [&](const SqliteRow& r) { ids.push_back(r.text(0)); }));
+  return ids;
+}
+
+}  // namespace nl::store

@@ -1,0 +1,111 @@
+#pragma once
+// State: what cannot be computed again. Receipts, labels, tags, notes and baselines in state.sqlite, which
+// has a rollback journal and is never touched by a reindex. Every change is one transaction, and notes the
+// run in `touched`, from which the index learns what to look at again. One State serves one thread.
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/labels.h"
+#include "store/sqlite.h"
+
+namespace nl::store {
+
+/// How a run came into the ledger.
+struct Receipt {
+  int64_t imported_at_ns = 0;  ///< Unix time
+  std::string file_names;      ///< as given, joined by a blank
+  std::string command;
+  std::string host;
+  std::string user;
+  bool on_the_way = false;  ///< imported because another command named the file; gc drops these first
+  std::string document_sha256 = {};  ///< of run.json, so that verify sees every change of it
+};
+
+/// Who did something, and when.
+struct Act {
+  int64_t at_ns = 0;
+  std::string user;
+};
+
+/// One key of one origin: a new value, or none to take it away.
+struct LabelChange {
+  std::string key;
+  LabelOrigin origin = LabelOrigin::kUser;
+  std::optional<std::string> value;
+  bool forced = false;
+};
+
+struct Note {
+  int64_t note_id = 0;
+  Act written;
+  std::string text;
+};
+
+struct Baseline {
+  std::string name;
+  std::string run_id;
+  Act set;
+};
+
+class State {
+ public:
+  /// Read-only access needs no write permission, nor a file: then there is simply nothing.
+  static Result<State> open(const std::string& path, SqliteAccess access, int busy_ms);
+
+  /// A receipt that is there already stays; only the hash of run.json is renewed.
+  Result<void> put_receipt(const std::string& run_id, const Receipt& receipt);
+  Result<std::optional<Receipt>> receipt(const std::string& run_id);
+  /// Clears the mark `on_the_way`. True if it was set.
+  Result<bool> keep(const std::string& run_id);
+  /// Removes all that is known of a run.
+  Result<void> forget(const std::string& run_id);
+
+  Result<std::vector<LabelValue>> labels(const std::string& run_id);
+  Result<std::vector<PastLabel>> past_labels(const std::string& run_id);
+  /// All changes or none. A value that is replaced or removed goes into the history.
+  Result<void> change_labels(const std::string& run_id, const std::vector<LabelChange>& changes,
+                             const Act& act);
+
+  Result<std::vector<std::string>> tags(const std::string& run_id);
+  Result<void> add_tags(const std::string& run_id, const std::vector<std::string>& names, const Act& act);
+  Result<void> remove_tags(const std::string& run_id, const std::vector<std::string>& names);
+  /// At most `limit` runs that have the tag, by id.
+  Result<std::vector<std::string>> tagged(const std::string& name, int64_t limit);
+
+  Result<std::vector<Note>> notes(const std::string& run_id);
+  Result<void> add_note(const std::string& run_id, const std::string& text, const Act& act);
+  /// False if the run has no such note.
+  Result<bool> remove_note(const std::string& run_id, int64_t note_id);
+
+  Result<std::vector<Baseline>> baselines();
+  Result<std::optional<Baseline>> baseline(const std::string& name);
+  Result<void> set_baseline(const std::string& name, const std::string& run_id, const Act& act);
+  /// False if there is none of this name.
+  Result<bool> remove_baseline(const std::string& name);
+
+  /// Number of the last change.
+  Result<int64_t> last_change();
+  /// Runs touched by a change after that one.
+  Result<std::vector<std::string>> touched_after(int64_t change);
+
+  /// Everything, one record a call, in a fixed order.
+  Result<void> export_records(const std::function<Result<void>(const nlohmann::json&)>& record);
+  /// Adds a record of an export. What is there already stays; true if something was added.
+  Result<bool> import_record(const nlohmann::json& record);
+  Result<SqliteTransaction> transaction() { return SqliteTransaction::begin(db_); }
+
+ private:
+  explicit State(Sqlite db) : db_(std::move(db)) {}
+  Result<void> touch(const std::string& run_id);
+  Result<void> change_label(const std::string& run_id, const LabelChange& change, const Act& act);
+
+  Sqlite db_;
+};
+
+}  // namespace nl::store

@@ -1,0 +1,120 @@
+// Export and import of the state, one record at a time. A record names its table and its columns, so that a
+// person can read it and a later version can still take it.
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "store/state.h"
+
+namespace nl::store {
+namespace {
+
+using nlohmann::json;
+
+struct RecordKind {
+  const char* kind;    ///< what the record says of itself
+  const char* select;  ///< columns in the order below, rows in a fixed order
+  const char* insert;  ///< leaves what is there
+  std::array<const char*, 10> columns;
+};
+
+constexpr RecordKind kKinds[] = {
+    {"receipt",
+     "SELECT run_id, imported_at_ns, file_names, command, host, user, on_the_way, document_sha256 FROM "
+     "receipts "
+     "ORDER BY run_id",
+     "INSERT OR IGNORE INTO receipts VALUES (?,?,?,?,?,?,?,?)",
+     {"run_id", "imported_at_ns", "file_names", "command", "host", "user", "on_the_way", "document_sha256"}},
+    {"label",
+     "SELECT run_id, key, origin, value, forced, set_at_ns, user FROM labels ORDER BY run_id, key, origin",
+     "INSERT OR IGNORE INTO labels VALUES (?,?,?,?,?,?,?)",
+     {"run_id", "key", "origin", "value", "forced", "set_at_ns", "user"}},
+    {"past_label",
+     "SELECT run_id, key, origin, value, forced, set_at_ns, user, until_ns, until_user FROM past_labels "
+     "ORDER BY past_id",
+     "INSERT INTO past_labels(run_id, key, origin, value, forced, set_at_ns, user, until_ns, until_user) "
+     "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE NOT EXISTS (SELECT 1 FROM past_labels WHERE run_id = "
+     "?1 "
+     "AND key = ?2 AND origin = ?3 AND value = ?4 AND set_at_ns = ?6)",
+     {"run_id", "key", "origin", "value", "forced", "set_at_ns", "user", "until_ns", "until_user"}},
+    {"tag",
+     "SELECT run_id, name, set_at_ns, user FROM tags ORDER BY run_id, name",
+     "INSERT OR IGNORE INTO tags VALUES (?,?,?,?)",
+     {"run_id", "name", "set_at_ns", "user"}},
+    {"note",
+     "SELECT run_id, written_at_ns, user, text FROM notes ORDER BY run_id, note_id",
+     "INSERT INTO notes SELECT 1 + (SELECT coalesce(max(note_id), 0) FROM notes WHERE run_id = ?1), ?1, ?2, "
+     "?3, ?4 "
+     "WHERE NOT EXISTS (SELECT 1 FROM notes WHERE run_id = ?1 AND written_at_ns = ?2 AND text = ?4)",
+     {"run_id", "written_at_ns", "user", "text"}},
+    {"baseline",
+     "SELECT name, run_id, set_at_ns, user FROM baselines ORDER BY name",
+     "INSERT OR IGNORE INTO baselines VALUES (?,?,?,?)",
+     {"name", "run_id", "set_at_ns", "user"}},
+};
+
+bool is_number(std::string_view column) {
+  return column.ends_with("_ns") || column == "forced" || column == "on_the_way";
+}
+
+std::span<const char* const> columns_of(const RecordKind& kind) {
+  const auto end = std::find(kind.columns.begin(), kind.columns.end(), nullptr);
+  return {kind.columns.begin(), end};
+}
+
+json record_of(const RecordKind& kind, const SqliteRow& row) {
+  json record = {{"record", kind.kind}};
+  int at = 0;
+  for (const char* column : columns_of(kind)) {
+    record[column] = is_number(column) ? json(row.integer(at)) : json(row.text(at));
+    at++;
+  }
+  return record;
+}
+
+bool is_run_id(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+Result<std::vector<SqliteValue>> values_of(const RecordKind& kind, const json& record) {
+  std::vector<SqliteValue> values;
+  for (const char* column : columns_of(kind)) {
+    const bool number = is_number(column);
+    const auto member = record.find(column);
+    if (member == record.end() || !(number ? member->is_number_integer() : member->is_string())) {
+      return Error{ErrorCode::kBadInput, std::string("the record ") + kind.kind + " has no valid " + column};
+    }
+    values.push_back(number ? SqliteValue(member->get<int64_t>()) : SqliteValue(member->get<std::string>()));
+  }
+  if (!is_run_id(record["run_id"])) return Error{ErrorCode::kBadInput, "the record has no valid run_id"};
+  return values;
+}
+
+}  // namespace
+
+Result<void> State::export_records(const std::function<Result<void>(const json&)>& record) {
+  for (const auto& kind : kKinds) {
+    Result<void> taken;
+    NL_CHECK(db_.each(kind.select, {}, [&](const SqliteRow& row) {
+      if (taken) taken = record(record_of(kind, row));
+    }));
+    NL_CHECK(taken);
+  }
+  return {};
+}
+
+Result<bool> State::import_record(const json& record) {
+  const std::string name = record.is_object() ? record.value("record", "") : std::string();
+  for (const auto& kind : kKinds) {
+    if (name != kind.kind) continue;
+    NL_TRY(const auto values, values_of(kind, record));
+    NL_CHECK(db_.run(kind.insert, values));
+    if (db_.changes() == 0) return false;
+    NL_CHECK(touch(record["run_id"]));
+    return true;
+  }
+  return Error{ErrorCode::kBadInput, "not a record of a state: " + record.dump().substr(0, 80)};
+}
+
+}  // namespace nl::store
