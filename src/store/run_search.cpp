@@ -200,13 +200,21 @@ Result<std::vector<RunSearch::Figures>> RunSearch::figures() {
   return all;
 }
 
-Result<std::vector<int64_t>> RunSearch::newest_first() {
+Result<std::vector<int64_t>> RunSearch::newest_first(int64_t wanted) {
   std::vector<int64_t> runs;
-  NL_CHECK(
-      index_.db().each("SELECT run_no FROM runs INDEXED BY runs_by_time ORDER BY imported_at_ns DESC, run_id",
-                       {}, [&](const SqliteRow& r) {
-                         if (found_.contains(r.integer(0))) runs.push_back(r.integer(0));
-                       }));
+  int64_t seen = 0;
+  for (int64_t chunk = 1024; std::ssize(runs) < wanted; chunk *= 4) {
+    int64_t read = 0;
+    NL_CHECK(
+        index_.db().each("SELECT run_no FROM runs INDEXED BY runs_by_time ORDER BY imported_at_ns DESC, "
+                         "run_id LIMIT ? OFFSET ?",
+                         {chunk, seen}, [&](const SqliteRow& r) {
+                           read++;
+                           if (found_.contains(r.integer(0))) runs.push_back(r.integer(0));
+                         }));
+    seen += read;
+    if (read < chunk) break;
+  }
   return runs;
 }
 
@@ -246,7 +254,7 @@ Result<std::vector<int64_t>> RunSearch::sorted_by_value(const SortOrder& order) 
 Result<std::vector<RunRow>> RunSearch::page(const SortOrder& order, int64_t limit, int64_t offset) {
   NL_CHECK(check_key(order.key));
   const bool by_time = order.key == "imported";
-  NL_TRY(auto runs, by_time                      ? newest_first()
+  NL_TRY(auto runs, by_time                      ? newest_first(order.reverse ? INT64_MAX : offset + limit)
                     : is_number_field(order.key) ? sorted_by_number(order)
                                                  : sorted_by_value(order));
   if (by_time && order.reverse) std::reverse(runs.begin(), runs.end());

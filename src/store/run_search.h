@@ -78,7 +78,8 @@ class RunSearch {
   Result<RunSet> matching_number(const Condition& condition);
   /// Of the runs found, newest first.
   Result<std::vector<Figures>> figures();
-  Result<std::vector<int64_t>> newest_first();
+  /// At least so many, if there are; a page is found without looking at every run.
+  Result<std::vector<int64_t>> newest_first(int64_t wanted = INT64_MAX);
   Result<std::vector<int64_t>> sorted_by_number(const SortOrder& order);
   Result<std::vector<int64_t>> sorted_by_value(const SortOrder& order);
 
