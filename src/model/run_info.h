@@ -56,6 +56,7 @@ struct RunInfo {
   std::string tool = {};
   std::string tool_version = {};
   std::map<std::string, std::string> versions = {};
+  std::map<std::string, std::string> labels = {};  ///< what the source says of the workload
   std::vector<std::string> hosts = {};
   std::vector<Device> devices = {};
   std::optional<int32_t> rank = {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/run_schema.h"
 #include "model/tables.h"
 #include "ops/text.h"
 #include "store/run_document.h"
@@ -36,7 +37,7 @@ Result<Outcome> run(Context&, const json& parameters) {
   const std::string what = parameters.value("what", "");
   Outcome outcome;
   if (what == "run") {
-    outcome.data = {{"run_schema", json::parse(store::run_schema_text())}};
+    outcome.data = {{"run_schema", json::parse(model::run_schema_text())}};
     return outcome;
   }
   if (what == "operations") {
