@@ -9,7 +9,7 @@ namespace nl::ingest {
 
 inline constexpr int kMaxSmallJsonDepth = 128;
 
-/// A discarded value if the text is not valid JSON or nests deeper than kMaxSmallJsonDepth.
-nlohmann::json parse_small_json(std::string_view text);
+/// A discarded value if the text is not valid JSON or nests deeper than allowed.
+nlohmann::json parse_small_json(std::string_view text, int max_depth = kMaxSmallJsonDepth);
 
 }  // namespace nl::ingest
