@@ -13,7 +13,7 @@ import pytest
 import trace_text
 from conftest import BAD_INPUT, BINARY, GATE_FAILED, MISSING, OK, Neurolens, run_id_of
 
-VERBS = ("import", "runs", "show", "query", "verify", "doctor", "gc", "schema")
+VERBS = ("import", "runs", "show", "query", "verify", "doctor", "gc", "schema", "export")
 ESCAPE = "\x1b["
 
 
