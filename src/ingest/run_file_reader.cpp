@@ -36,10 +36,7 @@ std::vector<std::string> array_names() {
 
 /// A newer document is told by its head, before its rows are held against rules that are not its own.
 Result<void> check_version(std::string_view head) {
-  const size_t at = head.find("\"" + std::string(model::kRunFileName));
-  if (at == std::string_view::npos) return {};
-  const size_t end = head.find('"', at + 1);
-  const std::string_view schema = head.substr(at + 1, end == std::string_view::npos ? 0 : end - at - 1);
+  const std::string_view schema = run_file_schema_in(head);
   if (model::version_of(schema, model::kRunFileName) <= model::kRunFileVersion) return {};
   return model::newer_version(schema, model::kRunFileVersion);
 }
@@ -49,6 +46,18 @@ Error no_more() {
 }
 
 }  // namespace
+
+std::string_view run_file_schema_in(std::string_view head) {
+  constexpr std::string_view kKey = "\"schema\"";
+  constexpr std::string_view kBetween = " \t\r\n:";
+  const size_t key = head.find(kKey);
+  if (key == std::string_view::npos) return {};
+  const size_t begin = head.find_first_not_of(kBetween, key + kKey.size());
+  if (begin == std::string_view::npos || head[begin] != '"') return {};
+  const size_t end = head.find('"', begin + 1);
+  const std::string_view schema = head.substr(begin + 1, end == std::string_view::npos ? 0 : end - begin - 1);
+  return schema.starts_with(model::kRunFileName) ? schema : std::string_view();
+}
 
 // ---- Default tracks
 

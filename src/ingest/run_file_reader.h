@@ -64,4 +64,7 @@ class RunFileReader {
   DefaultTracks default_tracks_;
 };
 
+/// What the first member `schema` in the head of a document says, if it says that it is a run file.
+std::string_view run_file_schema_in(std::string_view head);
+
 }  // namespace nl::ingest

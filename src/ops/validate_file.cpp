@@ -65,6 +65,12 @@ Result<std::vector<JsonFault>> run_faults(ingest::ByteSource& source) {
   return store::run_document_faults(std::move(document), kMaxShownFaults);
 }
 
+/// Ours begin with the capture, whatever their size.
+bool looks_like_run_document(std::string_view head) {
+  if (!ingest::run_file_schema_in(head).empty()) return false;
+  return head.starts_with("{\"capture\"") || head.find("\"neurolens.run/") != std::string_view::npos;
+}
+
 bool is_folder(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
@@ -78,8 +84,7 @@ Result<Validation> validate_path(Context& context, const std::string& path) {
     return Validation{"bundle", std::move(faults)};
   }
   NL_TRY(auto source, ingest::open_file(path));
-  const bool is_run = source->head().find("\"neurolens.run/") != std::string_view::npos &&
-                      source->head().find("\"" + std::string(model::kRunFileName)) == std::string_view::npos;
+  const bool is_run = looks_like_run_document(source->head());
   NL_TRY(auto faults, is_run ? run_faults(*source) : run_file_faults(context, *source));
   return Validation{is_run ? "run" : "run-file", std::move(faults)};
 }

@@ -222,8 +222,12 @@ class RunFileWriter {
       return TableText(table, {}).summary();
     }
     const std::string file = "read_parquet(" + sql_quoted(path) + ")";
-    NL_TRY(const auto names, connection.column_names("SELECT * FROM " + file));
-    TableText rows(table, names);
+    const auto names = connection.column_names("SELECT * FROM " + file);
+    if (!names) {
+      return Error{ErrorCode::kIo, "table " + std::string(table.name) + " is missing or damaged: " + path,
+                   "neurolens verify RUN tells what is wrong"};
+    }
+    TableText rows(table, *names);
     const auto write_chunk = [&](const Chunk& chunk) -> Result<void> {
       if (cancelled_()) return Error{ErrorCode::kUnavailable, "cancelled"};
       for (size_t row = 0; row < chunk.size(); row++) {

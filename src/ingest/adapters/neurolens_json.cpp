@@ -9,9 +9,7 @@ namespace {
 Sniffed sniff(std::string_view head, std::string_view) {
   const size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || head[first] != '{') return {};
-  const bool named = head.find("\"schema\"") != std::string_view::npos &&
-                     head.find("\"" + std::string(model::kRunFileName)) != std::string_view::npos;
-  return {named ? 1.0 : 0};
+  return {run_file_schema_in(head).empty() ? 0 : 1.0};
 }
 
 Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
