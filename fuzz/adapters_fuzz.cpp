@@ -14,6 +14,7 @@
 #include "ingest/adapter.h"
 #include "ingest/byte_source.h"
 #include "model/batch.h"
+#include "model/run_file.h"
 #include "model/run_info.h"
 #include "model/run_sink.h"
 #include "model/tables.h"
@@ -108,11 +109,6 @@ bool is_json(std::string_view text) {
   }
 }
 
-/// By their type, or dict columns that say so.
-bool holds_json(const model::Column& column) {
-  return column.type == Type::json || column.doc.find("JSON") != std::string_view::npos;
-}
-
 uint64_t mix(uint64_t hash, uint64_t value) {
   return std::rotl((hash ^ value) * 0x9E3779B97F4A7C15u, 29);
 }
@@ -203,7 +199,7 @@ class CheckingSink final : public model::RunSink {
     require(cell >= 0 && static_cast<size_t>(cell) < batch.strings.size(), "string cell in range", table,
             column);
     const auto number = static_cast<size_t>(cell);
-    if (holds_json(column) && !json_checked_[number]) {
+    if (model::holds_json(column) && !json_checked_[number]) {
       require(is_json(batch.strings[number]), "cell is JSON", table, column);
       json_checked_[number] = true;
     }

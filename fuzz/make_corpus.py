@@ -118,6 +118,41 @@ def texts():
     yield "truncated", WINDOW[0] | FORCED | spread(5), trace(OP, LAUNCH, KERNEL)[:-300]
 
 
+def run_file(*members):
+    return "{\"schema\":\"neurolens.run-file/1\",\n%s}" % ",\n".join(members)
+
+
+def array(name, *rows):
+    return '"%s":[\n%s\n]' % (name, ",\n".join(rows))
+
+
+TRACKS = array("tracks", '{"kind":"thread","process_id":1,"clock_id":0}', '{"kind":"stream","device":0,"args":"{\\n}"}')
+SPANS = array("spans", '{"track_id":0,"name":"mm","kind":"op","start_ns":10,"dur_ns":5,"shapes":[[2,3]],"dtypes":"[\\"x\\"]"}',
+              '{"kind":"runtime","start_ns":-1e3}')
+KERNELS = array("kernels", '{"track_id":1,"name":"k","dur_ns":7,"occupancy_pct":12.5,"grid_x":1,"args":{"a":[1,null]},'
+                '"metrics":{"dram__bytes.sum":1.5e9,"b":{"value":-0.0,"unit":"B"}}}', "{}")
+METADATA = ('"metadata":{"labels":{"model":"m","batch":8},"tool":"t","hardware":{"devices":[{"device":0,"vendor":"AMD"}],'
+            '"ranks":[{"rank":0}]},"software":{"backend":"pytorch","versions":{"a":"1"}},"clocks":[{"kind":"unix",'
+            '"base_unix_ns":1700000000000000000}],"windows":{"kept":[{"kind":"step","name":"1","start_ns":0,"dur_ns":1}]},'
+            '"extensions":{"x":{"y":[1.0]}},"origin":{"run_id":"z"}}')
+
+
+def run_files():
+    """Name, option byte, text of the file."""
+    yield "run_file", WINDOW[0], run_file(METADATA, TRACKS, SPANS, KERNELS, '"summary":{"tracks":{"rows":2},"spans":{"rows":2,'
+                                          '"total_ns":5},"kernels":{"rows":2,"total_ns":7}}')
+    yield "run_file_ops", WINDOW[0] | TWO_THREADS | spread(6), run_file(
+        array("ops", '{"start_ns":1}', '{"start_ns":2,"n\\u0061me":"\\ud83d\\ude00\\ud800"}', '{"start_ns":3,"args":"5"}'),
+        array("kernels", '{"device":1,"stream":7}', '{"device":1,"stream":8}', '{"device":-1}'),
+        array("copies", '{"bytes":1}', '{"bytes":9223372036854775807}'))
+    yield "run_file_all_tables", WINDOW[1] | spread(3), run_file(*(array(name, "{}", '{"args":{}}') for name in (
+        "kernels copies syncs allocations flows counters kernel_metrics collectives requests samples layers layer_times"
+    ).split()))
+    yield "run_file_faults", WINDOW[0] | spread(4), run_file(
+        array("ops", "1", "{}", '{"start_ns":1.5}', '{"start_ns":1,"start_ns":2,"x":[{}]}', '{"dur_ns":-1}'),
+        array("tracks", "[]"), '"metadata":{"clocks":[{"kind":"x","clock_id":7}],"labels":{"A":null}}', '"ops":[1]', '"summary":{}')
+
+
 def zstd(text):
     return subprocess.run(["zstd", "-q", "-9", "--check", "-c"], input=text, stdout=subprocess.PIPE, check=True).stdout
 
@@ -138,7 +173,8 @@ def compressed():
 
 def main():
     CORPUS.mkdir(exist_ok=True)
-    seeds = [(name, byte, text.encode()) for name, byte, text in texts()] + list(compressed())
+    written = [*texts(), *run_files()]
+    seeds = [(name, byte, text.encode()) for name, byte, text in written] + list(compressed())
     for name, byte, data in seeds:
         (CORPUS / name).write_bytes(options(byte) + data)
     largest = max((CORPUS / name).stat().st_size for name, _, _ in seeds)

@@ -35,3 +35,4 @@ def cli_page():
 
 (out / "tables.md").write_text(tables_page())
 (out / "cli.md").write_text(cli_page())
+(out / "run_file.schema.json").write_text(answer("schema", "print", "run-file"))

@@ -91,23 +91,59 @@ Result<std::string> read_file(const std::string& path) {
   }
 }
 
+namespace {
+
+/// 0, or errno.
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return errno;
+    if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return 0;
+}
+
+}  // namespace
+
 Result<void> write_file_durably(const std::string& path, std::string_view text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return errno_error("cannot create", path, errno);
-  size_t done = 0;
-  int number = 0;
-  while (done < text.size() && number == 0) {
-    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n >= 0) {
-      done += static_cast<size_t>(n);
-    } else if (errno != EINTR) {
-      number = errno;
-    }
-  }
+  int number = write_all(fd, text);
   if (number == 0 && ::fsync(fd) != 0) number = errno;
   if (::close(fd) != 0 && number == 0) number = errno;
   if (number != 0) return errno_error("cannot write", path, number);
   return {};
+}
+
+Result<NewFile> NewFile::create(const std::string& aside) {
+  const int fd = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return errno_error("cannot create", aside, errno);
+  return NewFile(fd, aside);
+}
+
+NewFile::~NewFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(aside_.c_str());
+}
+
+Result<void> NewFile::write(std::string_view bytes) {
+  const int number = write_all(fd_, bytes);
+  if (number != 0) return errno_error("cannot write", aside_, number);
+  return {};
+}
+
+Result<bool> NewFile::finish(const std::string& path, bool replace) {
+  if (::fsync(fd_) != 0 && errno != EINVAL) return errno_error("cannot flush", aside_, errno);
+  if (!replace) {
+    NL_TRY(const bool placed, rename_to_new(aside_, path));
+    if (!placed) return false;
+  } else if (::rename(aside_.c_str(), path.c_str()) != 0) {
+    return errno_error("cannot rename to", path, errno);
+  }
+  ::close(fd_);
+  fd_ = -1;
+  return true;
 }
 
 Result<void> sync_path(const std::string& path) {

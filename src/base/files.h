@@ -28,6 +28,24 @@ class File {
   std::string path_;
 };
 
+/// A file that is written under a name aside and gets its own when it is complete; it vanishes otherwise.
+class NewFile {
+ public:
+  static Result<NewFile> create(const std::string& aside);
+  NewFile(NewFile&& other) noexcept : fd_(other.fd_), aside_(std::move(other.aside_)) { other.fd_ = -1; }
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile();
+
+  Result<void> write(std::string_view bytes);
+  /// Flushes and renames. False if `path` is there and may not be replaced.
+  Result<bool> finish(const std::string& path, bool replace);
+
+ private:
+  NewFile(int fd, std::string aside) : fd_(fd), aside_(std::move(aside)) {}
+  int fd_;
+  std::string aside_;
+};
+
 /// An Error from errno; `what` reads like "cannot open".
 Error errno_error(const std::string& what, const std::string& path, int number);
 

@@ -161,6 +161,12 @@ void stop_hard_after(int seconds) {
   }).detach();
 }
 
+/// Does standard output get the operation's own bytes instead of text for people?
+bool writes_raw(const Operation& operation, const json& parameters) {
+  if (operation.stream == ops::Stream::kBytes) return !parameters.contains("output");
+  return operation.stream != ops::Stream::kNone && parameters.value("format", "table") != "table";
+}
+
 /// One call of one operation, from parameters to exit code.
 class Call {
  public:
@@ -174,9 +180,7 @@ class Call {
   }
 
   int run(const Operation& operation, const json& parameters, bool with_next) {
-    const bool raw_rows =
-        operation.stream == ops::Stream::kBytes ||
-        (parameters.value("format", "table") != "table" && operation.stream != ops::Stream::kNone);
+    const bool raw_rows = writes_raw(operation, parameters);
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
     if (parameters.contains("seconds")) stop_hard_after(parameters["seconds"].get<int>() + 2);
     auto outcome = operation.run(context_, parameters);

@@ -2,75 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace nl::ingest {
 namespace {
 
 constexpr size_t kPiece = 64 << 10;
-
-/// Finds, byte by byte, the bracket that opens the wanted array.
-class ArrayFinder {
- public:
-  explicit ArrayFinder(std::string_view key) : key_(key) {}
-
-  /// True if c opens the array.
-  bool feed(char c) {
-    if (in_string_) {
-      feed_string(c);
-      return false;
-    }
-    switch (c) {
-      case ' ':
-      case '\t':
-      case '\n':
-      case '\r':
-        return false;
-      case '"':
-        in_string_ = true;
-        text_.clear();
-        return false;
-      case ':':
-        after_key_ = depth_ == 1 && text_ == key_;
-        return false;
-      case '[':
-        if (depth_ == 0 || after_key_) return true;
-        [[fallthrough]];
-      case '{':
-        depth_++;
-        break;
-      case ']':
-      case '}':
-        depth_--;
-        break;
-      default:
-        break;
-    }
-    after_key_ = false;
-    text_.clear();
-    return false;
-  }
-
- private:
-  void feed_string(char c) {
-    if (escaped_) {
-      escaped_ = false;
-    } else if (c == '\\') {
-      escaped_ = true;
-    } else if (c == '"') {
-      in_string_ = false;
-      after_key_ = false;
-      return;
-    }
-    if (text_.size() <= key_.size()) text_ += c;
-  }
-
-  std::string_view key_;
-  std::string text_;  // the last string at most one byte longer than the key
-  int64_t depth_ = 0;
-  bool in_string_ = false;
-  bool escaped_ = false;
-  bool after_key_ = false;
-};
 
 Error limit_error(std::string message) {
   return Error{ErrorCode::kLimit, std::move(message), ""};
@@ -78,43 +15,56 @@ Error limit_error(std::string message) {
 
 }  // namespace
 
+JsonArraySplitter::JsonArraySplitter(ByteSource& source, std::vector<std::string> keys,
+                                     JsonArrayLimits limits)
+    : source_(source), keys_(std::move(keys)), finder_(keys_), limits_(limits) {}
+
 JsonArraySplitter::JsonArraySplitter(ByteSource& source, std::string key, JsonArrayLimits limits)
-    : source_(source), key_(std::move(key)), limits_(limits) {}
+    : JsonArraySplitter(source, std::vector<std::string>{std::move(key)}, limits) {}
 
 Result<void> JsonArraySplitter::keep_envelope(std::string_view text) {
   if (envelope_.size() + text.size() > limits_.max_envelope_bytes) {
-    return limit_error("the text around \"" + key_ + "\" is larger than " +
+    return limit_error("the text around \"" + keys_[finder_.found()] + "\" is larger than " +
                        std::to_string(limits_.max_envelope_bytes) + " bytes");
   }
   envelope_ += text;
   return {};
 }
 
-Result<void> JsonArraySplitter::read_to_array() {
-  ArrayFinder finder(key_);
+/// Looks for an array in text that is not part of one.
+Result<bool> JsonArraySplitter::find_in(std::string_view text) {
+  for (size_t i = 0; i < text.size(); i++) {
+    if (!finder_.feed(text[i])) continue;
+    NL_CHECK(keep_envelope(text.substr(0, i)));
+    carried_ = text.substr(i + 1);
+    offset_ += static_cast<int64_t>(i + 1);
+    in_array_ = true;
+    return true;
+  }
+  offset_ += static_cast<int64_t>(text.size());
+  NL_CHECK(keep_envelope(text));
+  return false;
+}
+
+/// False if the text has ended; that a single array is not there is an error.
+Result<bool> JsonArraySplitter::read_to_array() {
+  const bool another = !first_;
+  first_ = true;
+  NL_TRY(bool found, find_in(std::exchange(carried_, {})));
   std::string piece(kPiece, '\0');
-  for (;;) {
+  while (!found) {
     NL_TRY(const size_t n, source_.read(piece.data(), piece.size()));
+    if (n == 0 && (another || keys_.size() > 1)) return false;
     if (n == 0) {
-      return Error{ErrorCode::kBadInput, "the JSON has no array \"" + key_ + "\"",
+      return Error{ErrorCode::kBadInput, "the JSON has no array \"" + keys_[0] + "\"",
                    "the file is truncated or of another format"};
     }
-    const std::string_view text(piece.data(), n);
-    for (size_t i = 0; i < n; i++) {
-      if (!finder.feed(text[i])) continue;
-      NL_CHECK(keep_envelope(text.substr(0, i)));
-      carried_ = text.substr(i + 1);
-      offset_ += static_cast<int64_t>(i + 1);
-      in_array_ = true;
-      return {};
-    }
-    NL_CHECK(keep_envelope(text));
-    offset_ += static_cast<int64_t>(n);
+    NL_TRY(found, find_in(std::string_view(piece.data(), n)));
   }
+  return true;
 }
 
 Result<void> JsonArraySplitter::read_tail(std::string_view first) {
-  NL_CHECK(keep_envelope("[]"));
   NL_CHECK(keep_envelope(first));
   std::string piece(kPiece, '\0');
   for (;;) {
@@ -135,7 +85,12 @@ void JsonArraySplitter::make_room(JsonWindow& window, size_t size) {
 
 Result<bool> JsonArraySplitter::next(JsonWindow& window) {
   if (ended_) return false;
-  if (!in_array_) NL_CHECK(read_to_array());
+  if (!in_array_) {
+    NL_TRY(const bool found, read_to_array());
+    ended_ = !found;
+    if (ended_) return false;
+  }
+  window.array = finder_.found();
 
   make_room(window, std::max(limits_.window_bytes, carried_.size() + kPiece));
   window.offset = offset_;
@@ -163,7 +118,7 @@ Result<bool> JsonArraySplitter::next(JsonWindow& window) {
     if (end != kNoOffset) break;
     if (source_ended) {
       return Error{ErrorCode::kBadInput,
-                   "the array \"" + key_ + "\" is not closed: the text ends at byte " +
+                   "the array \"" + keys_[window.array] + "\" is not closed: the text ends at byte " +
                        std::to_string(source_.text_bytes()),
                    "the file is truncated: copy it again, or record it again"};
     }
@@ -183,14 +138,18 @@ Result<bool> JsonArraySplitter::next(JsonWindow& window) {
   }
 
   if (end != kNoOffset) {
-    ended_ = true;
-    NL_CHECK(read_tail(std::string_view(text + end + 1, size > end ? size - end - 1 : 0)));
+    NL_CHECK(keep_envelope("[]"));
+    const std::string_view behind(text + end + 1, size > end ? size - end - 1 : 0);
+    in_array_ = false;
+    ended_ = finder_.all_found();
+    if (ended_) NL_CHECK(read_tail(behind));
+    if (!ended_) carried_ = behind;
     cut = end;
   } else {
     carried_.assign(text + cut + 1, size - cut - 1);
-    offset_ += static_cast<int64_t>(cut) + 1;
   }
-  window.is_whole = first_ && ended_;
+  offset_ += static_cast<int64_t>(cut) + 1;
+  window.is_whole = first_ && end != kNoOffset;
   first_ = false;
   window.text[0] = '[';
   text[cut] = ']';

@@ -1,7 +1,7 @@
 #pragma once
-// JsonArraySplitter: cuts one large JSON array, alone or inside an object, into windows of whole elements
-// without holding the file. The text around the array is kept as `envelope`, with [] in the array's place.
-// One thread.
+// JsonArraySplitter: cuts large JSON arrays into windows of whole elements without holding the file: one
+// array alone, or several inside one object. The text around them is kept as `envelope`, with [] in the place
+// of each array. One thread.
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "ingest/byte_source.h"
+#include "ingest/json_array_finder.h"
 #include "ingest/json_scan.h"
 
 namespace nl::ingest {
@@ -22,6 +23,7 @@ struct JsonWindow {
   char* text = nullptr;
   size_t size = 0;
   int64_t offset = 0;     ///< position of text[1] in the decompressed input
+  size_t array = 0;       ///< which of the wanted arrays
   bool is_whole = false;  ///< the array has no other window; only then may it be empty
 };
 
@@ -35,29 +37,34 @@ struct JsonArrayLimits {
 
 class JsonArraySplitter {
  public:
-  /// `key`: the member of the top-level object that holds the array. A top-level array is taken as it is.
+  /// `keys`: the members of the top-level object that hold arrays. They come in the order of the text; of
+  /// several any may be missing, and one that comes a second time stays in the envelope. A top-level array is
+  /// taken as it is.
+  JsonArraySplitter(ByteSource& source, std::vector<std::string> keys, JsonArrayLimits limits = {});
   JsonArraySplitter(ByteSource& source, std::string key, JsonArrayLimits limits = {});
 
-  /// The next window, or false when the array has ended and the rest is in envelope(). Reuses the window's
+  /// The next window, or false when the arrays have ended and the rest is in envelope(). Reuses the window's
   /// memory.
   Result<bool> next(JsonWindow& window);
   const std::string& envelope() const { return envelope_; }
 
  private:
-  Result<void> read_to_array();
+  Result<bool> read_to_array();
+  Result<bool> find_in(std::string_view text);
   Result<void> read_tail(std::string_view first);
   Result<void> keep_envelope(std::string_view text);
   void make_room(JsonWindow& window, size_t size);
 
   ByteSource& source_;
-  std::string key_;
+  std::vector<std::string> keys_;
+  JsonArrayFinder finder_;
   JsonArrayLimits limits_;
   JsonScan scan_ = json_scan();
   std::string envelope_;
-  std::string carried_;  ///< text of the array that was read but not yet handed out
+  std::string carried_;  ///< text that was read but not yet handed out or looked at
   int64_t offset_ = 0;   ///< position of carried_ in the input
   bool in_array_ = false;
-  bool first_ = true;
+  bool first_ = true;  ///< no window of the present array was handed out
   bool ended_ = false;
 };
 

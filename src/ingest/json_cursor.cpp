@@ -129,14 +129,14 @@ bool read_members(JsonCursor& cursor, std::vector<JsonMember>& members) {
   }
 }
 
-bool JsonCursor::skip_value(int depth) {
+bool JsonCursor::skip_value(int levels) {
   const char open = peek();
   if (open != '{' && open != '[') {
     const bool valid = is_json_scalar(token());
     at_++;
     return valid;
   }
-  if (depth == kMaxDepth) return false;
+  if (levels == 0) return false;
   at_++;
   const char close = open == '{' ? '}' : ']';
   if (take(close)) return true;
@@ -146,15 +146,15 @@ bool JsonCursor::skip_value(int depth) {
       at_++;
       if (!take(':')) return false;
     }
-    if (!skip_value(depth + 1)) return false;
+    if (!skip_value(levels - 1)) return false;
     if (take(close)) return true;
     if (!take(',')) return false;
   }
 }
 
-bool JsonCursor::take_value(std::string_view& raw) {
+bool JsonCursor::take_value(std::string_view& raw, int depth) {
   const char* const begin = text_ + *at_;
-  if (!skip_value(0)) return false;
+  if (!skip_value(depth)) return false;
   const char* end = text_ + *at_;
   while (end > begin && is_blank(end[-1])) end--;
   raw = {begin, static_cast<size_t>(end - begin)};

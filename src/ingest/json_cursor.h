@@ -49,14 +49,14 @@ class JsonCursor {
     at_++;
     return take(':');
   }
-  /// Any value; `raw` is its text.
-  bool take_value(std::string_view& raw);
+  /// Any value that nests at most `depth` deep; `raw` is its text.
+  bool take_value(std::string_view& raw, int depth = kMaxDepth);
   /// The same, but a scalar's token is taken as it stands, unchecked.
   bool take_raw(std::string_view& raw);
   size_t position() const { return *at_; }
 
  private:
-  bool skip_value(int depth);
+  bool skip_value(int levels);
 
   const char* text_ = nullptr;
   const uint32_t* at_ = nullptr;

@@ -6,7 +6,7 @@ namespace nl::ingest {
 namespace {
 
 /// Strings are skipped; wrong JSON gives a wrong depth, which does no harm.
-bool nests_too_deep(std::string_view text) {
+bool nests_too_deep(std::string_view text, int max_depth) {
   int depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); i++) {
@@ -17,7 +17,7 @@ bool nests_too_deep(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaxSmallJsonDepth) return true;
+      if (++depth > max_depth) return true;
     } else if (c == '}' || c == ']') {
       depth--;
     }
@@ -27,8 +27,8 @@ bool nests_too_deep(std::string_view text) {
 
 }  // namespace
 
-nlohmann::json parse_small_json(std::string_view text) {
-  if (nests_too_deep(text)) return nlohmann::json(nlohmann::json::value_t::discarded);
+nlohmann::json parse_small_json(std::string_view text, int max_depth) {
+  if (nests_too_deep(text, max_depth)) return nlohmann::json(nlohmann::json::value_t::discarded);
   return nlohmann::json::parse(text, nullptr, false);
 }
 

@@ -13,8 +13,8 @@ namespace nl::ingest {
 inline constexpr int kMaxSmallJsonDepth = 128;
 inline constexpr size_t kMaxSmallJsonBytes = 8 << 20;
 
-/// A discarded value if the text is not valid JSON or nests deeper than kMaxSmallJsonDepth.
-nlohmann::json parse_small_json(std::string_view text);
+/// A discarded value if the text is not valid JSON or nests deeper than allowed.
+nlohmann::json parse_small_json(std::string_view text, int max_depth = kMaxSmallJsonDepth);
 
 /// The whole input, which must be small and valid.
 Result<nlohmann::json> read_small_json(ByteSource& source);

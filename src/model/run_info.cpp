@@ -43,6 +43,7 @@ void add_device(std::vector<Device>& devices, const Device& other) {
 void RunInfo::add(RunInfo other) {
   if (backend == "unknown") backend = other.backend;
   versions.merge(other.versions);
+  labels.merge(other.labels);
   add_new(hosts, other.hosts);
   for (const Device& device : other.devices) add_device(devices, device);
   std::sort(devices.begin(), devices.end(),

@@ -105,7 +105,8 @@ class SourceSink final : public model::RunSink {
     tracks_ += static_cast<int32_t>(rows.size());
     for (int32_t& id : batch->track_ids) id += first_track_;
     for (size_t row = 0; first_clock_ > 0 && row < rows.size(); row++) {
-      rows.set(row, model::tracks::clock_id, rows.cell(row, model::tracks::clock_id) + first_clock_);
+      const int64_t clock = rows.cell(row, model::tracks::clock_id);
+      if (clock != model::kNull) rows.set(row, model::tracks::clock_id, clock + first_clock_);
     }
     return next_.push(std::move(batch));
   }

@@ -4,17 +4,12 @@
 
 #include "base/files.h"
 #include "base/sha256.h"
-#include "store/json_schema.h"
-#include "store/run_schema_text.inc"
+#include "model/run_schema.h"
+#include "model/versions.h"
 
 namespace nl::store {
 
 using nlohmann::json;
-
-const std::string& run_schema_text() {
-  static const std::string text = kRunSchemaText;
-  return text;
-}
 
 std::string run_id_of(const std::vector<SourceFile>& sources, const json& options) {
   std::vector<std::string> lines;
@@ -125,15 +120,45 @@ json make_run_document(const std::vector<SourceFile>& sources, const json& optio
   return document;
 }
 
-Result<void> validate_run_document(const json& document) {
-  static const JsonSchema schema(run_schema_text(), "run.json");
-  return schema.validate(document);
+namespace {
+
+/// Version 2 adds labels, and lets each of several sources name its tool: both may be absent, so nothing is
+/// to be done. `revision` still tells the version that the bundle was written with.
+void one_to_two(json&) {}
+
+constexpr model::VersionStep kSteps[] = {one_to_two};
+static_assert(std::size(kSteps) == kSchemaVersion - 1);
+
+const JsonSchema& run_schema() {
+  static const JsonSchema schema(model::run_schema_text(), "run.json");
+  return schema;
 }
 
-Result<json> read_run_document(const std::string& path) {
+}  // namespace
+
+Result<json> migrated_run_document(json document) {
+  NL_CHECK(model::migrate(document, "neurolens.run/", kSteps));
+  return document;
+}
+
+Result<std::vector<JsonFault>> run_document_faults(json document, size_t most) {
+  NL_TRY(const json present, migrated_run_document(std::move(document)));
+  return run_schema().faults(present, most);
+}
+
+Result<void> validate_run_document(const json& document) {
+  return run_schema().validate(document);
+}
+
+Result<json> read_run_document_quickly(const std::string& path) {
   NL_TRY(const std::string text, read_file(path));
   json document = json::parse(text, nullptr, false);
   if (document.is_discarded()) return Error{ErrorCode::kBadInput, "not JSON: " + path};
+  return migrated_run_document(std::move(document));
+}
+
+Result<json> read_run_document(const std::string& path) {
+  NL_TRY(json document, read_run_document_quickly(path));
   NL_CHECK(validate_run_document(document));
   return document;
 }

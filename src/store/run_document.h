@@ -1,18 +1,20 @@
 #pragma once
 // run.json: made from what adapters and the bundle writer say, validated against schema/run.schema.json on
-// every write and read. Deterministic: the same sources and options give the same bytes.
+// every write and read. Deterministic: the same sources and options give the same bytes. Documents of older
+// versions are brought up to the present one while they are read; their files stay as they are.
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json_schema.h"
 #include "base/result.h"
 #include "model/run_info.h"
 #include "store/table_writer.h"
 
 namespace nl::store {
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 struct SourceFile {
   std::string role;
@@ -32,14 +34,18 @@ std::string run_id_of(const std::vector<SourceFile>& sources, const nlohmann::js
 nlohmann::json make_run_document(const std::vector<SourceFile>& sources, const nlohmann::json& options,
                                  const model::RunInfo& info, const std::vector<TableFile>& tables);
 
-/// The text of schema/run.schema.json.
-const std::string& run_schema_text();
-
 /// bad_input with the JSON pointer of the first fault if the document does not follow the schema.
 Result<void> validate_run_document(const nlohmann::json& document);
 
-/// Reads, parses and validates a run.json.
+/// The document in the present version; `unsupported` if it is newer than that.
+Result<nlohmann::json> migrated_run_document(nlohmann::json document);
+
+/// Reads, parses, migrates and validates a run.json.
 Result<nlohmann::json> read_run_document(const std::string& path);
+/// The same without the schema, for every question that is asked.
+Result<nlohmann::json> read_run_document_quickly(const std::string& path);
+/// Everything that is wrong with a document of any version, at most `most` faults.
+Result<std::vector<JsonFault>> run_document_faults(nlohmann::json document, size_t most);
 
 /// Sum of an object of counts by reason.
 int64_t sum_of_counts(const nlohmann::json& counts);

@@ -208,11 +208,10 @@ std::string derived_folder(const std::string& bundle) {
 Result<RunFiles> run_files(const std::string& bundle) {
   // Every question comes by here: the schema was checked when the document was written, and verify checks it
   // again.
-  NL_TRY(const std::string text, read_file(bundle + "/run.json"));
+  NL_TRY(const nlohmann::json document, read_run_document_quickly(bundle + "/run.json"));
   RunFiles files{bundle, derived_folder(bundle), 0, {}};
   if (!path_exists(files.derived + "/complete")) files.derived.clear();
   try {
-    const auto document = nlohmann::json::parse(text);
     files.clock_base_ns = document.at("clocks").at(0).at("base_unix_ns");
     for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
   } catch (const nlohmann::json::exception& e) {

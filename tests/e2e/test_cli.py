@@ -14,7 +14,8 @@ import trace_text
 from conftest import BAD_INPUT, BINARY, GATE_FAILED, MISSING, OK, Neurolens, run_id_of
 
 VERBS = (
-    "import", "runs", "show", "query", "verify", "doctor", "gc", "schema", "label", "tag", "note", "baseline", "state"
+    "import", "runs", "show", "query", "verify", "doctor", "gc", "schema", "label", "tag", "note", "baseline", "state",
+    "export",
 )
 ESCAPE = "\x1b["
 

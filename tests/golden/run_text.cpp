@@ -77,6 +77,7 @@ std::string info_text(const model::RunInfo& info) {
   for (const char* part : {"hardware", "software", "clocks", "capture", "windows", "extensions"}) {
     text += std::string("run.") + part + " " + document[part].dump() + "\n";
   }
+  if (document.contains("labels")) text += "run.labels " + document["labels"].dump() + "\n";
   return text;
 }
 

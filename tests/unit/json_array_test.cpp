@@ -68,6 +68,53 @@ TEST(JsonArraySplitter, TakesATopLevelArray) {
   EXPECT_EQ(split(" [1, {\"a\": []}, 3] ", {})->first, (json{1, {{"a", json::array()}}, 3}));
 }
 
+TEST(JsonArraySplitter, TakesSeveralArraysOfOneObject) {
+  std::mt19937 random(5);
+  json expected = {{"a", json::array()}, {"b", json::array()}, {"c", json::array()}};
+  std::string text = R"({"x": {"a": [1]}, "b": [)";
+  const auto add = [&](const char* key, int count) {
+    for (int i = 0; i < count; i++) {
+      const json element = {{"n", i}, {"text", nasty_text(random)}};
+      text += (i == 0 ? "" : ", ") + element.dump();
+      expected[key].push_back(element);
+    }
+  };
+  add("b", 9'000);
+  text += R"( ], "m": ["]", {"c": []}], "a" : [)";
+  add("a", 5'000);
+  text += R"(], "c": [], "b": [7], "z": 1})";
+  auto source = open_memory(text).value();
+  JsonArrayLimits limits;
+  limits.window_bytes = 70'000;
+  JsonArraySplitter splitter(*source, std::vector<std::string>{"a", "b", "c"}, limits);
+  json got = {{"a", json::array()}, {"b", json::array()}, {"c", json::array()}};
+  JsonWindow window;
+  size_t whole = 0;
+  while (splitter.next(window).value()) {
+    whole += window.is_whole ? 1 : 0;
+    for (auto& element : json::parse(std::string(window.text, window.size))) {
+      got[std::string(1, "abc"[window.array])].push_back(std::move(element));
+    }
+  }
+  EXPECT_EQ(got, expected);
+  EXPECT_EQ(whole, 1) << "only the empty array fits into one window";
+  const json envelope = json::parse(splitter.envelope());
+  EXPECT_EQ(envelope["b"], json{7}) << "the second one is not an array of ours";
+  EXPECT_EQ(envelope["m"], (json{"]", {{"c", json::array()}}}));
+  EXPECT_EQ(envelope["a"], json::array());
+}
+
+TEST(JsonArraySplitter, WindowsKnowWhereTheyAre) {
+  const std::string text = R"({"k": 1, "b": [ 10, 11 ], "a": [20]})";
+  auto source = open_memory(text).value();
+  JsonArraySplitter splitter(*source, std::vector<std::string>{"a", "b"});
+  JsonWindow window;
+  while (splitter.next(window).value()) {
+    EXPECT_EQ(text.substr(static_cast<size_t>(window.offset), window.size - 1),
+              std::string(window.text + 1, window.size - 1));
+  }
+}
+
 TEST(JsonScan, BothBuildsAgree) {
   std::mt19937 random(11);
   for (int round = 0; round < 2000; round++) {

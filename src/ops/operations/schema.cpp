@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "model/run_file.h"
+#include "model/run_schema.h"
 #include "model/tables.h"
 #include "ops/text.h"
+#include "ops/validate_file.h"
 #include "store/run_document.h"
 #include "store/run_views.h"
 
@@ -14,13 +17,19 @@ using nlohmann::json;
 
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
-  "properties": {"what": {"type": "string", "x-positional": 1,
-                 "description": "a table, run (the JSON Schema of run.json) or operations; nothing: all tables"}}})";
+  "properties": {
+    "what": {"type": "string", "x-positional": 1,
+             "description": "a table, operations, print or validate; nothing: all tables"},
+    "target": {"type": "string", "x-positional": 2, "x-file": true,
+               "description": "print: run or run-file (the default), whose JSON Schema is written; validate: a run file, a run.json or a bundle folder"}}})";
 
 constexpr char kResult[] = R"({
   "type": "object",
   "properties": {"tables": {"type": "array", "items": {"type": "object", "required": ["name", "kind", "doc", "columns"]}},
-                 "run_schema": {"type": "object"}}})";
+                 "run_schema": {"type": "object"},
+                 "run_file_schema": {"type": "object"},
+                 "path": {"type": "string"}, "kind": {"enum": ["run-file", "run", "bundle"]}, "valid": {"type": "boolean"},
+                 "errors": {"type": "array", "items": {"type": "object", "required": ["pointer", "message"]}}}})";
 
 json table_json(const model::Table& table) {
   json columns = json::array();
@@ -32,13 +41,43 @@ json table_json(const model::Table& table) {
       {"name", table.name}, {"kind", model::kind_name(table.kind)}, {"doc", table.doc}, {"columns", columns}};
 }
 
-Result<Outcome> run(Context&, const json& parameters) {
-  const std::string what = parameters.value("what", "");
+Result<Outcome> print_schema(const std::string& of) {
   Outcome outcome;
-  if (what == "run") {
-    outcome.data = {{"run_schema", json::parse(store::run_schema_text())}};
-    return outcome;
+  if (of == "run") {
+    outcome.data = {{"run_schema", json::parse(model::run_schema_text())}};
+  } else if (of.empty() || of == "run-file") {
+    outcome.data = {{"run_file_schema", model::run_file_schema()}};
+  } else {
+    return Error{ErrorCode::kNotFound, "no document is called: " + of,
+                 "neurolens schema print run, or run-file"};
   }
+  return outcome;
+}
+
+Result<Outcome> validate(Context& context, const std::string& path) {
+  if (path.empty()) {
+    return Error{ErrorCode::kBadInput, "no file to validate", "neurolens schema validate FILE"};
+  }
+  if (!context.host_paths) return Error{ErrorCode::kPermission, "files of this machine cannot be named here"};
+  NL_TRY(const Validation result, validate_path(context, path));
+  json errors = json::array();
+  for (const auto& [pointer, message] : result.faults) {
+    errors.push_back({{"pointer", pointer}, {"message", message}});
+  }
+  Outcome outcome;
+  outcome.data = {{"path", path}, {"kind", result.kind}, {"valid", errors.empty()}, {"errors", errors}};
+  outcome.exit_code = errors.empty() ? 0 : 2;
+  return outcome;
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  const std::string what = parameters.value("what", "");
+  const std::string target = parameters.value("target", "");
+  if (what == "print") return print_schema(target);
+  if (what == "validate") return validate(context, target);
+  if (!target.empty()) return Error{ErrorCode::kBadInput, "too much: " + target, "neurolens schema --help"};
+  if (what == "run") return print_schema(what);
+  Outcome outcome;
   if (what == "operations") {
     outcome.data = {{"operations", json::array()}};
     for (const Operation* operation : all_operations()) outcome.data["operations"].push_back(operation->name);
@@ -56,7 +95,23 @@ Result<Outcome> run(Context&, const json& parameters) {
   return outcome;
 }
 
+std::string validation_text(const json& data, const TextStyle& style) {
+  const std::string path = data["path"];
+  if (data["valid"].get<bool>()) {
+    return fmt::format("{}  {} is a valid {}\n", bold("valid", style), path, data["kind"].get<std::string>());
+  }
+  std::string out;
+  for (const auto& error : data["errors"]) {
+    out += fault_text({error["pointer"], error["message"]}) + "\n";
+  }
+  const bool all = data["errors"].size() < kMaxShownFaults;
+  return out + fmt::format("{}  {}: {} faults{}\n", bold("NOT VALID", style), path, data["errors"].size(),
+                           all ? "" : " or more");
+}
+
 std::string text(const Outcome& outcome, const TextStyle& style) {
+  if (outcome.data.contains("valid")) return validation_text(outcome.data, style);
+  if (outcome.data.contains("run_file_schema")) return outcome.data["run_file_schema"].dump(2) + "\n";
   if (outcome.data.contains("operations")) return outcome.data["operations"].dump() + "\n";
   if (outcome.data.contains("run_schema")) return outcome.data["run_schema"].dump(2) + "\n";
   const auto& tables = outcome.data["tables"];
@@ -78,10 +133,10 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_schema() {
   static constexpr Operation kOperation{"schema",
-                                        "Show the tables and columns of a run, or the schema of run.json",
-                                        "you write SQL for query, or read bundles with another tool",
+                                        "Show tables and columns, print JSON Schemas, validate documents",
+                                        "you write SQL for query, or write or read runs with another tool",
                                         "you want the content of a run: show or query",
-                                        "neurolens schema kernels",
+                                        "neurolens schema validate run.json",
                                         kParameters,
                                         kResult,
                                         Effect::kRead,

@@ -1,0 +1,11 @@
+#pragma once
+// The JSON Schema of run.json, embedded by the build.
+
+#include <string>
+
+namespace nl::model {
+
+/// The text of schema/run.schema.json.
+const std::string& run_schema_text();
+
+}  // namespace nl::model

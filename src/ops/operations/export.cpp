@@ -1,0 +1,91 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "model/run_file.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+#include "store/run_file_writer.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run"],
+  "properties": {
+    "run": {"type": "string", "x-positional": 1, "x-run": true,
+            "description": "run id, @latest, bundle folder or profile"},
+    "format": {"type": "string", "enum": ["neurolens-json"], "default": "neurolens-json",
+               "description": "one JSON document with the whole run"},
+    "output": {"type": "string", "x-file": true, "description": "file to write; default: standard output"},
+    "force": {"type": "boolean", "description": "replace the file if it is there"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["run_id", "format"],
+  "properties": {"run_id": {"type": "string"}, "format": {"type": "string"}, "path": {"type": "string"},
+                 "bytes": {"type": "integer"}}})";
+
+Error there_already(const std::string& path) {
+  return Error{ErrorCode::kConflict, "the file is there already: " + path, "replace it with --force"};
+}
+
+/// Written aside and renamed, so that the name never stands for half a file.
+Result<void> write_to_file(const std::string& bundle, const std::string& path, bool force,
+                           const std::function<bool()>& cancelled) {
+  if (!force && path_exists(path)) return there_already(path);
+  const std::string aside = path + ".new-" + std::to_string(::getpid());
+  NL_TRY(NewFile file, NewFile::create(aside));
+  NL_CHECK(store::write_run_file(bundle, [&](std::string_view text) { return file.write(text); }, cancelled));
+  NL_TRY(const bool placed, file.finish(path, force));
+  if (!placed) return there_already(path);
+  return {};
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  const std::string path = parameters.value("output", "");
+  if (path.empty() && !context.bytes) {
+    return Error{ErrorCode::kBadInput, "an envelope cannot hold the document",
+                 "name a file with --output FILE"};
+  }
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  Outcome outcome;
+  outcome.data = {{"run_id", named.run_id}, {"format", model::kRunFileFormat}};
+  if (path.empty()) {
+    NL_CHECK(store::write_run_file(named.bundle, context.bytes, context.cancelled));
+    return outcome;
+  }
+  NL_CHECK(write_to_file(named.bundle, path, parameters.value("force", false), context.cancelled));
+  outcome.data["path"] = path;
+  NL_TRY(outcome.data["bytes"], file_size(path));
+  outcome.next.push_back("neurolens schema validate " + path);
+  return outcome;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  if (!outcome.data.contains("path")) return "";
+  return fmt::format("{}  written to {}, {}\n", bold(short_id(outcome.data["run_id"]), style),
+                     outcome.data["path"].get<std::string>(), bytes_text(outcome.data["bytes"]));
+}
+
+}  // namespace
+
+const Operation& operation_export() {
+  static constexpr Operation kOperation{"export",
+                                        "Write a whole run as one JSON document that import reads again",
+                                        "a run goes to another ledger, another tool or under version control",
+                                        "you want some rows of a run: query --format csv, json or parquet",
+                                        "neurolens export @latest --output run.json",
+                                        kParameters,
+                                        kResult,
+                                        Effect::kRead,
+                                        {.cli = true, .http = false, .mcp = false},
+                                        Stream::kBytes,
+                                        run,
+                                        text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

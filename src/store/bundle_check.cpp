@@ -1,0 +1,71 @@
+#include "store/bundle_check.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "model/tables.h"
+#include "store/bundle_writer.h"
+#include "store/engine.h"
+#include "store/run_document.h"
+
+namespace nl::store {
+namespace {
+
+using nlohmann::json;
+
+const model::Table* fact_named(const std::string& name) {
+  const auto tables = model::all_tables();
+  const auto it = std::find_if(tables.begin(), tables.end(), [&](const model::Table& table) {
+    return table.name == name && table.kind == model::TableKind::fact;
+  });
+  return it == tables.end() ? nullptr : &*it;
+}
+
+/// Empty if the column is one of the table.
+std::string column_fault(const model::Table& table, std::string_view name, std::string_view type) {
+  const auto it = std::find_if(table.columns.begin(), table.columns.end(),
+                               [&](const model::Column& column) { return column.name == name; });
+  if (it == table.columns.end()) return "no such column: " + std::string(name);
+  const std::string_view expected = model::sql_type(it->type);
+  if (expected == type) return "";
+  return "expected column " + std::string(name) + " of type " + std::string(expected) + ", found " +
+         std::string(type);
+}
+
+void check_columns(Connection& connection, const model::Table& table, const std::string& path,
+                   const std::string& pointer, std::vector<JsonFault>& faults) {
+  const auto read = connection.stream(
+      "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(" + sql_quoted(path) + "))",
+      [&](const Chunk& chunk) -> Result<void> {
+        for (size_t row = 0; row < chunk.size(); row++) {
+          const std::string fault = column_fault(table, chunk.text(0, row), chunk.text(1, row));
+          if (!fault.empty()) faults.push_back({pointer, fault});
+        }
+        return {};
+      });
+  if (!read) faults.push_back({pointer, "expected a Parquet file: " + path});
+}
+
+}  // namespace
+
+Result<std::vector<JsonFault>> bundle_faults(const std::string& folder, size_t most) {
+  NL_TRY(const json document, read_run_document_quickly(folder + "/run.json"));
+  NL_TRY(auto faults, run_document_faults(document, most));
+  if (!faults.empty()) return faults;
+  NL_TRY(const auto engine, Engine::open({1, 256, ""}));
+  NL_TRY(auto connection, engine->connect());
+  for (size_t t = 0; t < document["tables"].size(); t++) {
+    const std::string name = document["tables"][t]["name"];
+    const std::string pointer = "/tables/" + std::to_string(t);
+    if (const model::Table* table = fact_named(name); table != nullptr) {
+      check_columns(connection, *table, folder + "/" + table_file_name(name), pointer, faults);
+    } else {
+      faults.push_back({pointer + "/name", "no such table: " + name});
+    }
+  }
+  if (faults.size() > most) faults.resize(most);
+  return faults;
+}
+
+}  // namespace nl::store
