@@ -191,6 +191,8 @@ json run_file_envelope_schema() {
 json run_file_schema() {
   json schema = run_file_envelope_schema();
   for (const RunFileTable& table : run_file_tables()) schema["anyOf"].push_back(has_rows(table));
+  schema["anyOf"].push_back(
+      {{"required", {"metadata"}}, {"properties", {{"metadata", {{"required", {"origin"}}}}}}});
   return schema;
 }
 

@@ -239,7 +239,8 @@ Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
     if (!known.empty()) {
       // An import that was killed before its last step left a run that no list shows.
       NL_TRY(const auto listed, ledger.find(known, 1));
-      if (listed.empty()) NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), options.on_the_way)));
+      if (listed.empty())
+        NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), options.on_the_way)));
       if (!options.on_the_way) NL_CHECK(ledger.keep(known));
       NL_TRY(auto document, store::read_run_document(ledger.run_folder(known) + "/run.json"));
       return ImportReport{known, false, paths, std::move(document)};

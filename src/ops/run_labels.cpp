@@ -111,7 +111,8 @@ void add_new(std::vector<T>& to, const std::vector<T>& from) {
 
 }  // namespace
 
-Result<GivenLabels> given_labels(const std::vector<std::string>& profiles, const std::vector<std::string>& set) {
+Result<GivenLabels> given_labels(const std::vector<std::string>& profiles,
+                                 const std::vector<std::string>& set) {
   GivenLabels given;
   for (const auto& text : set) {
     NL_TRY(auto label, parse_label(text, false));

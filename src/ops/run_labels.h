@@ -21,7 +21,8 @@ struct GivenLabels {
   Sidecar sidecar = {};
 };
 /// `profiles`: the files of one run; what lies beside the first counts before what lies beside the next.
-Result<GivenLabels> given_labels(const std::vector<std::string>& profiles, const std::vector<std::string>& set);
+Result<GivenLabels> given_labels(const std::vector<std::string>& profiles,
+                                 const std::vector<std::string>& set);
 
 /// Writes what the state does not hold yet. A warning for each value that does not count, since the source
 /// says otherwise.
