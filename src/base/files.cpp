@@ -27,6 +27,8 @@ ErrorCode code_of_errno(int number) {
     case EISDIR:
     case ELOOP:
     case ENAMETOOLONG:
+    case ENXIO:  // a socket, or a device that is not there
+    case ENODEV:
       return ErrorCode::kBadInput;
     default:
       return ErrorCode::kIo;
@@ -58,7 +60,15 @@ Error errno_error(const std::string& what, const std::string& path, int number) 
 }
 
 Result<File> File::open_to_read(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  return open(path, 0);
+}
+
+Result<File> File::open_without_waiting(const std::string& path) {
+  return open(path, O_NONBLOCK);
+}
+
+Result<File> File::open(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
   if (fd < 0) return errno_error("cannot open", path, errno);
   struct stat info {};
   if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {

@@ -14,6 +14,8 @@ namespace nl {
 class File {
  public:
   static Result<File> open_to_read(const std::string& path);
+  /// The same, but a pipe is opened even if nobody writes into it, and reading from it does not wait.
+  static Result<File> open_without_waiting(const std::string& path);
   File(File&& other) noexcept : fd_(other.fd_), path_(std::move(other.path_)) { other.fd_ = -1; }
   File& operator=(File&&) = delete;
   ~File();
@@ -23,6 +25,7 @@ class File {
   int fd() const { return fd_; }
 
  private:
+  static Result<File> open(const std::string& path, int flags);
   File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   int fd_;
   std::string path_;

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "base/files.h"
 #include "base/sha256.h"
+#include "ingest/raw_file.h"
 
 namespace nl::ingest {
 namespace {
@@ -25,7 +25,7 @@ Error bad_input(std::string message, std::string hint = {}) {
 /// Bytes as given, hashed.
 class RawInput {
  public:
-  explicit RawInput(File file) : file_(std::move(file)), buffer_(kRawBytes) {}
+  explicit RawInput(RawFile file) : file_(std::move(file)), buffer_(kRawBytes) {}
   explicit RawInput(std::string_view bytes) : memory_(bytes) {}
 
   /// The next bytes; empty at the end. Valid until the next call.
@@ -42,11 +42,12 @@ class RawInput {
     bytes_ += static_cast<int64_t>(piece.size());
     return piece;
   }
+  Result<void> unchanged() const { return file_ ? file_->unchanged() : Result<void>(); }
   int64_t bytes() const { return bytes_; }
   std::string sha256() { return hash_.hex(); }
 
  private:
-  std::optional<File> file_;
+  std::optional<RawFile> file_;
   std::vector<char> buffer_;
   std::string_view memory_;
   Sha256 hash_;
@@ -218,6 +219,7 @@ class DecodedSource final : public ByteSource {
     }
   }
 
+  Result<void> unchanged() const override { return raw_.unchanged(); }
   std::string_view head() const override { return head_; }
   std::string sha256() override { return raw_.sha256(); }
   int64_t raw_bytes() const override { return raw_.bytes(); }
@@ -257,8 +259,8 @@ Result<std::unique_ptr<ByteSource>> start_source(RawInput raw) {
 
 }  // namespace
 
-Result<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
-  NL_TRY(File file, File::open_to_read(path));
+Result<std::unique_ptr<ByteSource>> open_file(const std::string& path, PipeWait wait) {
+  NL_TRY(RawFile file, RawFile::open(path, std::move(wait)));
   return start_source(RawInput(std::move(file)));
 }
 

@@ -2,7 +2,9 @@
 // ByteSource: the bytes of one input, decompressed on the way (plain, gzip with several members, zstd), never
 // all in memory. The bytes as given are hashed while they pass. One thread reads.
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +23,8 @@ class ByteSource {
   virtual std::string_view head() const = 0;
   /// Reads what is left, so that the hash covers the whole input.
   virtual Result<void> drain() = 0;
+  /// A conflict if the file was written to since it was opened. The end of the input asks by itself.
+  virtual Result<void> unchanged() const = 0;
   /// After drain: sha256 of the input as given, in hex.
   virtual std::string sha256() = 0;
   virtual int64_t raw_bytes() const = 0;   ///< bytes as given, read so far
@@ -30,9 +34,15 @@ class ByteSource {
 
 inline constexpr size_t kHeadBytes = 256 << 10;
 
-/// Opens a file (or a pipe). Compression is told by the first bytes, never by the name. Empty input is an
-/// error.
-Result<std::unique_ptr<ByteSource>> open_file(const std::string& path);
+/// How long a pipe is waited for. A writer that is there may take its time; cancelled() is asked meanwhile.
+struct PipeWait {
+  std::chrono::milliseconds for_writer = std::chrono::seconds(10);
+  std::function<bool()> cancelled = [] { return false; };
+};
+
+/// Opens a file or a pipe; devices and sockets are refused. Compression is told by the first bytes, never by
+/// the name. Empty input is an error.
+Result<std::unique_ptr<ByteSource>> open_file(const std::string& path, PipeWait wait = {});
 /// `bytes` must outlive the source.
 Result<std::unique_ptr<ByteSource>> open_memory(std::string_view bytes);
 

@@ -51,10 +51,13 @@ struct Input {
   ingest::ChosenAdapter chosen;
 };
 
-Result<std::vector<Input>> open_inputs(const std::vector<std::string>& paths, const std::string& format) {
+Result<std::vector<Input>> open_inputs(const Context& context, const std::vector<std::string>& paths,
+                                       const std::string& format) {
   std::vector<Input> inputs;
   for (const auto& path : paths) {
-    auto source = ingest::open_file(path);
+    ingest::PipeWait wait;
+    wait.cancelled = context.cancelled;
+    auto source = ingest::open_file(path, std::move(wait));
     if (!source) return with_path(std::move(source.error()), path);
     auto chosen = ingest::choose_adapter((*source)->head(), base_name(path), format);
     if (!chosen) return with_path(std::move(chosen.error()), path);
@@ -173,7 +176,9 @@ class Importer {
   Result<void> read_input(Input& input, model::RunSink& sink) {
     model::RunInfo info;
     const ingest::Adapter& adapter = *input.chosen.adapter;
-    NL_CHECK(adapter.read(*input.source, read_options(input), sink, info));
+    const auto read = adapter.read(*input.source, read_options(input), sink, info);
+    if (!read) NL_CHECK(input.source->unchanged());  // tells more than what a half-written file looks like
+    NL_CHECK(read);
     NL_CHECK(input.source->drain());
     if (!info.counts.closes()) {
       return Error{ErrorCode::kInternal, "the records do not add up: seen is not stored + folded + dropped"};
@@ -233,7 +238,7 @@ class Importer {
 
 Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
                                   const std::vector<std::string>& paths, const ImportOptions& options) {
-  NL_TRY(auto inputs, open_inputs(paths, options.format));
+  NL_TRY(auto inputs, open_inputs(context, paths, options.format));
   if (!options.refresh) {
     NL_TRY(const std::string known, known_run(ledger, inputs));
     if (!known.empty()) {

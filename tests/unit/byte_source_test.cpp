@@ -1,8 +1,14 @@
 #include "ingest/byte_source.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <isa-l/igzip_lib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "base/sha256.h"
 
@@ -90,6 +96,61 @@ TEST(ByteSource, RefusesEmptyInput) {
   EXPECT_EQ(open_memory(gzipped("")).error().code, ErrorCode::kBadInput);
   EXPECT_EQ(open_file("/nonexistent/trace.json").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(open_file("/").error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(open_file("/dev/zero").error().code, ErrorCode::kBadInput);
+}
+
+/// A path of its own that is removed at the end.
+class ByteSourcePath : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+  void write(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
+
+  const std::string path_ = testing::TempDir() + "byte_source_" + std::to_string(::getpid()) + "_" +
+                            testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(ByteSourcePath, NoticesThatAFileGrew) {
+  write(std::string(kHeadBytes, 'x'));
+  const auto source = open_file(path_).value();
+  EXPECT_TRUE(source->unchanged());
+  write("more");
+  EXPECT_EQ(source->unchanged().error().code, ErrorCode::kConflict);
+  EXPECT_EQ(source->drain().error().code, ErrorCode::kConflict);
+}
+
+TEST_F(ByteSourcePath, NoticesThatAFileShrank) {
+  write(std::string(4 * kHeadBytes, 'x'));
+  const auto source = open_file(path_).value();
+  std::filesystem::resize_file(path_, kHeadBytes);
+  std::string out(4 * kHeadBytes, '\0');
+  EXPECT_EQ(source->read(out.data(), out.size()).error().code, ErrorCode::kConflict);
+}
+
+TEST_F(ByteSourcePath, ReadsAFileThatStaysAsItIs) {
+  write(std::string(4 * kHeadBytes, 'x'));
+  const auto source = open_file(path_).value();
+  EXPECT_TRUE(source->drain());
+  EXPECT_TRUE(source->unchanged());
+  EXPECT_EQ(source->raw_bytes(), int64_t{4 * kHeadBytes});
+}
+
+TEST_F(ByteSourcePath, GivesUpAPipeThatNobodyWritesInto) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  PipeWait wait;
+  wait.for_writer = std::chrono::milliseconds(100);
+  EXPECT_EQ(open_file(path_, wait).error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(ByteSourcePath, WaitsForAPipeUntilCancelled) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  const int writer = ::open(path_.c_str(), O_RDWR);  // does not wait for a reader, unlike O_WRONLY
+  int asked = 0;
+  PipeWait wait;
+  wait.for_writer = std::chrono::milliseconds(0);  // there is one
+  wait.cancelled = [&] { return ++asked == 3; };
+  EXPECT_EQ(open_file(path_, wait).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(asked, 3);
+  ::close(writer);
 }
 
 }  // namespace
