@@ -96,6 +96,9 @@ void set_begin(Batch& batch, size_t row, const OpenSpans::Begin& begin) {
 }
 
 constexpr size_t kMaxCategories = 10'000;
+constexpr size_t kMaxDevices = 4096;
+constexpr size_t kMaxCategoryBytes = 4 << 20;  // of all their names
+constexpr size_t kMaxWindowName = 1024;        // windows of longer names are only counted
 
 /// Sees the windows in the order of the source.
 class Settler {
@@ -114,11 +117,7 @@ class Settler {
     settle_kernels(window);
     if (window.last_event) last_event_ = std::move(window.last_event);
     add_counts(info_.records_by_phase, window.by_phase);
-    add_counts(info_.records_by_category, window.by_category);
-    if (info_.records_by_category.size() > kMaxCategories) {
-      return Error{ErrorCode::kLimit,
-                   "the trace has more than " + std::to_string(kMaxCategories) + " categories"};
-    }
+    NL_CHECK(settle_categories(window));
     add_counts(info_.health, window.health);
     add_counts(info_.counts.folded, window.folded);
     add_counts(info_.counts.dropped, window.dropped);
@@ -127,9 +126,14 @@ class Settler {
     settle_window_marks(window);
     info_.windows_seen += static_cast<int64_t>(window.windows.size());
     for (auto& w : window.windows) {
-      if (info_.windows.size() < model::kMaxKeptWindows) info_.windows.push_back(std::move(w));
+      const bool kept = info_.windows.size() < model::kMaxKeptWindows && w.name.size() <= kMaxWindowName;
+      if (kept) info_.windows.push_back(std::move(w));
     }
     facts_.devices.merge(window.devices);
+    if (facts_.devices.size() > kMaxDevices) {
+      return Error{ErrorCode::kLimit,
+                   "the trace names more than " + std::to_string(kMaxDevices) + " devices"};
+    }
     facts_.min_start_ns = std::min(facts_.min_start_ns, window.min_start_ns);
     facts_.has_nanoseconds = facts_.has_nanoseconds || window.has_nanoseconds;
     return sink_.push(std::move(window.batch));
@@ -158,6 +162,18 @@ class Settler {
     if (!envelope["traceEvents"].empty())
       return Error{ErrorCode::kBadInput, "the JSON has two \"traceEvents\""};
     return envelope;
+  }
+
+  Result<void> settle_categories(const ParsedWindow& window) {
+    for (const auto& [category, n] : window.by_category) {
+      const auto [it, is_new] = info_.records_by_category.try_emplace(category, 0);
+      it->second += n;
+      category_bytes_ += is_new ? category.size() : 0;
+    }
+    if (info_.records_by_category.size() <= kMaxCategories && category_bytes_ <= kMaxCategoryBytes) return {};
+    return Error{ErrorCode::kLimit, "the trace has more than " + std::to_string(kMaxCategories) +
+                                        " categories, or more than " +
+                                        std::to_string(kMaxCategoryBytes >> 20) + " MB of their names"};
   }
 
   /// Drops the flows at the start of the window that repeat the last event of the windows before.
@@ -249,6 +265,7 @@ class Settler {
   OpenSpans open_;
   std::optional<EventKey> last_event_;
   int64_t last_op_ = kNull;
+  size_t category_bytes_ = 0;
   ChromeFacts facts_;
 };
 

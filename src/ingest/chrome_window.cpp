@@ -176,6 +176,9 @@ class TypedShapes {
   const char* const end_;
 };
 
+/// Of one counter event; more stay in its args.
+constexpr size_t kMaxSeries = 4096;
+
 /// args is the last column of every table of events.
 int args_column(TableId table) {
   return static_cast<int>(model::table(table).columns.size()) - 1;
@@ -202,6 +205,7 @@ Result<ParsedWindow> WindowParser::parse(JsonWindow& window) {
   batch_ = out.batch.get();
   track_numbers_.clear();
   categories_.clear();
+  category_numbers_.clear();
   last_ = {};
   window_offset_ = window.offset;
   NL_TRY(JsonCursor cursor, texts_.begin(window, *batch_));
@@ -337,7 +341,9 @@ bool WindowParser::take_counter() {
   const size_t first = batch_->rows(kTable).size();
   for (const JsonMember& arg : event_.args) {
     double value = 0;
-    if (!parse_double(arg.raw, value)) {
+    const bool room = batch_->rows(kTable).size() - first < kMaxSeries;
+    if (!room || !parse_double(arg.raw, value)) {
+      if (!room) out_->health["counter_series_left_in_args"]++;
       rest_.push_back(&arg);
       continue;
     }
@@ -588,8 +594,14 @@ WindowParser::Category* WindowParser::category_of(std::string_view token) {
   const int64_t text = token.empty() ? kNull : texts_.scalar(token);
   if (!token.empty() && text == kNull) return nullptr;
   last_category_token_ = token;
-  for (last_category_ = 0; last_category_ < categories_.size(); last_category_++) {
-    if (categories_[last_category_].text == text) return &categories_[last_category_];
+  const size_t number = text == kNull ? 0 : static_cast<size_t>(text) + 1;
+  if (category_numbers_.size() <= number) category_numbers_.resize(number + 1);
+  if (size_t& known = category_numbers_[number]; known > 0) {
+    last_category_ = known - 1;
+    return &categories_[last_category_];
+  } else {
+    last_category_ = categories_.size();
+    known = last_category_ + 1;
   }
   const EventClass c =
       text == kNull ? EventClass::kOther : dialect_.class_of(batch_->strings[static_cast<size_t>(text)]);

@@ -169,6 +169,7 @@ class WindowParser {
   int64_t window_offset_ = 0;
   std::vector<const JsonMember*> rest_;
   std::vector<Category> categories_;
+  std::vector<size_t> category_numbers_;  // by the number of their text, plus 1; 0: none yet
   std::unordered_map<std::string, size_t> track_numbers_;
   std::array<LastTrack, 2> last_tracks_;
   std::array<int64_t, 256> phases_{};

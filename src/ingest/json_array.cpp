@@ -92,7 +92,9 @@ Result<bool> JsonArraySplitter::next(JsonWindow& window) {
   }
   window.array = finder_.found();
 
-  make_room(window, std::max(limits_.window_bytes, carried_.size() + kPiece));
+  // How far the window is filled; its memory may be larger, from a large element before.
+  size_t goal = std::max(limits_.window_bytes, carried_.size() + kPiece);
+  make_room(window, goal);
   window.offset = offset_;
   char* text = window.text + 1;
   std::memcpy(text, carried_.data(), carried_.size());
@@ -103,9 +105,10 @@ Result<bool> JsonArraySplitter::next(JsonWindow& window) {
   bool source_ended = false;
   JsonScanState state;
   std::vector<std::pair<size_t, JsonScanState>> marks;
+  size_t searched = 0;  // marks before which there is nothing to cut at
   while (end == kNoOffset && cut == kNoOffset) {
     // Fill the window piece by piece; each piece is scanned while it is in the cache.
-    while (end == kNoOffset && !source_ended && size + kPiece <= window.capacity) {
+    while (end == kNoOffset && !source_ended && size + kPiece <= goal) {
       NL_TRY(const size_t n, source_.read(text + size, kPiece));
       source_ended = n < kPiece;
       size += n;
@@ -123,21 +126,27 @@ Result<bool> JsonArraySplitter::next(JsonWindow& window) {
                    "the file is truncated: copy it again, or record it again"};
     }
     // No end in sight: cut behind the last whole element, searching backwards.
-    for (size_t k = marks.size(); k-- > 0 && cut == kNoOffset;) {
+    for (size_t k = marks.size(); k-- > searched && cut == kNoOffset;) {
       auto [from, mark] = marks[k];
       scan_(text, from, k + 1 < marks.size() ? marks[k + 1].first : scanned, mark, &cut);
     }
+    searched = marks.size();
     if (cut == kNoOffset) {
-      if (window.capacity >= limits_.max_element_bytes) {
+      if (goal >= limits_.max_element_bytes) {
         return limit_error("an element at byte " + std::to_string(window.offset) + " is larger than " +
                            std::to_string(limits_.max_element_bytes) + " bytes");
       }
-      make_room(window, window.capacity * 2);
+      goal = std::min(goal + limits_.window_bytes, std::max(limits_.max_element_bytes, goal));
+      if (goal > window.capacity) make_room(window, std::max(goal, window.capacity * 2));
       text = window.text + 1;
     }
   }
 
   if (end != kNoOffset) {
+    if (text[end] != ']') {  // the scan does not tell brackets apart
+      return Error{ErrorCode::kBadInput, "an array is closed by the wrong bracket at byte " +
+                                             std::to_string(window.offset + static_cast<int64_t>(end))};
+    }
     NL_CHECK(keep_envelope("[]"));
     const std::string_view behind(text + end + 1, size > end ? size - end - 1 : 0);
     in_array_ = false;

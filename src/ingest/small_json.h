@@ -3,6 +3,7 @@
 // the tree's library copies and prints by recursion.
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,8 +14,16 @@ namespace nl::ingest {
 inline constexpr int kMaxSmallJsonDepth = 128;
 inline constexpr size_t kMaxSmallJsonBytes = 8 << 20;
 
-/// A discarded value if the text is not valid JSON or nests deeper than allowed.
+/// A discarded value if the text is not valid JSON, larger than kMaxSmallJsonBytes, or nests deeper than allowed.
 nlohmann::json parse_small_json(std::string_view text, int max_depth = kMaxSmallJsonDepth);
+
+/// The value as it is if its text is at most kMaxKeptJsonBytes long, else null: for what is copied into the
+/// run document, since a tree takes many times its text.
+inline constexpr size_t kMaxKeptJsonBytes = 1 << 20;
+nlohmann::json kept_json(const nlohmann::json& value);
+
+/// A whole number from 0 to the largest int64; nothing if the member is anything else.
+std::optional<int64_t> whole_number(const nlohmann::json& object, const char* key);
 
 /// The whole input, which must be small and valid.
 Result<nlohmann::json> read_small_json(ByteSource& source);

@@ -17,6 +17,11 @@ Error too_many() {
                "the trace names more than " + std::to_string(TrackTable::kMaxTracks) + " tracks"};
 }
 
+Error too_much_text(size_t bytes) {
+  return Error{ErrorCode::kLimit,
+               "the names of processes and threads take more than " + std::to_string(bytes >> 20) + " MB"};
+}
+
 bool is_about_process(const std::string& what) {
   return what.starts_with("process_");
 }
@@ -52,8 +57,10 @@ constexpr KnownName kKnownNames[] = {
 
 void set_names(model::Batch& batch, size_t row, const std::map<std::string, std::string>& args,
                nlohmann::json& rest) {
+  constexpr size_t kMaxParsedBytes = 1 << 20;
   for (const auto& [what, raw] : args) {
-    const auto parsed = parse_small_json(raw);
+    const auto parsed = raw.size() > kMaxParsedBytes ? nlohmann::json(nlohmann::json::value_t::discarded)
+                                                     : parse_small_json(raw);
     bool known = false;
     for (const KnownName& name : kKnownNames) {
       const bool fits = what == name.what && parsed.is_object() && parsed.contains(name.member) &&
@@ -79,6 +86,7 @@ Result<int32_t> TrackTable::id_of(const TrackKey& key) {
   const auto [it, is_new] = ids_.try_emplace(key, static_cast<int32_t>(keys_.size()));
   if (is_new) {
     if (keys_.size() >= kMaxTracks) return too_many();
+    NL_CHECK(gather(key.process.text.size() + key.thread.text.size()));
     keys_.push_back(key);
   }
   return it->second;
@@ -87,13 +95,22 @@ Result<int32_t> TrackTable::id_of(const TrackKey& key) {
 Result<void> TrackTable::add_metadata(const TrackMetadata& metadata) {
   auto& names = is_about_process(metadata.what) ? processes_[metadata.process]
                                                 : threads_[{metadata.process, metadata.thread}];
+  const size_t bytes = metadata.what.size() + metadata.args.size();
+  NL_CHECK(gather(bytes));  // what is said again counts again: bounded work as well as memory
+  names.bytes += bytes;
   if (names.args.insert_or_assign(metadata.what, metadata.args).second && ++names_ > kMaxTracks)
     return too_many();
   return {};
 }
 
-void TrackTable::write_row(model::Batch& batch, const TrackKey& key, bool named_only,
-                           std::optional<int32_t> rank) const {
+Result<void> TrackTable::gather(size_t bytes) {
+  text_bytes_ += bytes;
+  if (text_bytes_ > kMaxTextBytes) return too_much_text(kMaxTextBytes);
+  return {};
+}
+
+Result<void> TrackTable::write_row(model::Batch& batch, const TrackKey& key, bool named_only,
+                                   std::optional<int32_t> rank) {
   constexpr auto kTable = TableId::tracks;
   const size_t row = batch.add_row(kTable);
   const bool device = key.domain == TrackDomain::kDevice;
@@ -118,15 +135,21 @@ void TrackTable::write_row(model::Batch& batch, const TrackKey& key, bool named_
   batch.set(kTable, row, columns::clock_id, 0);
 
   nlohmann::json rest = nlohmann::json::object();
-  if (const auto it = processes_.find(key.process); it != processes_.end())
-    set_names(batch, row, it->second.args, rest);
+  const auto name = [&](const Names& names) -> Result<void> {
+    written_bytes_ += names.bytes;
+    if (written_bytes_ > kMaxWrittenBytes) return too_much_text(kMaxWrittenBytes);
+    set_names(batch, row, names.args, rest);
+    return {};
+  };
+  if (const auto it = processes_.find(key.process); it != processes_.end()) NL_CHECK(name(it->second));
   if (const auto it = threads_.find({key.process, key.thread}); !named_only && it != threads_.end()) {
-    set_names(batch, row, it->second.args, rest);
+    NL_CHECK(name(it->second));
   }
   if (!rest.empty()) {
     batch.set_text(kTable, row, columns::args,
                    rest.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
+  return {};
 }
 
 Result<std::shared_ptr<model::Batch>> TrackTable::write(std::optional<int32_t> rank) {
@@ -140,9 +163,10 @@ Result<std::shared_ptr<model::Batch>> TrackTable::write(std::optional<int32_t> r
     has_process[ids.first] = true;
   }
   auto batch = std::make_shared<model::Batch>();
-  for (const TrackKey& key : keys_) write_row(*batch, key, false, rank);
+  for (const TrackKey& key : keys_) NL_CHECK(write_row(*batch, key, false, rank));
   for (const auto& [process, names] : processes_) {
-    if (!has_process.contains(process)) write_row(*batch, {TrackDomain::kHost, process, {}}, true, rank);
+    if (has_process.contains(process)) continue;
+    NL_CHECK(write_row(*batch, {TrackDomain::kHost, process, {}}, true, rank));
   }
   return batch;
 }

@@ -46,6 +46,8 @@ struct TrackMetadata {
 class TrackTable {
  public:
   static constexpr size_t kMaxTracks = 1 << 20;
+  static constexpr size_t kMaxTextBytes = 64 << 20;      ///< of ids and names, as they are gathered
+  static constexpr size_t kMaxWrittenBytes = 128 << 20;  ///< names of a process repeat in each of its tracks
 
   Result<int32_t> id_of(const TrackKey& key);
   Result<void> add_metadata(const TrackMetadata& metadata);
@@ -56,15 +58,19 @@ class TrackTable {
  private:
   struct Names {
     std::map<std::string, std::string> args;  // metadata name -> raw JSON args
+    size_t bytes = 0;
   };
-  void write_row(model::Batch& batch, const TrackKey& key, bool named_only,
-                 std::optional<int32_t> rank) const;
+  Result<void> gather(size_t bytes);
+  Result<void> write_row(model::Batch& batch, const TrackKey& key, bool named_only,
+                         std::optional<int32_t> rank);
 
   std::map<TrackKey, int32_t> ids_;
   std::vector<TrackKey> keys_;
   std::map<SourceId, Names> processes_;
   std::map<std::pair<SourceId, SourceId>, Names> threads_;
   size_t names_ = 0;
+  size_t text_bytes_ = 0;
+  size_t written_bytes_ = 0;
 };
 
 }  // namespace nl::ingest

@@ -68,6 +68,7 @@ char* TextArena::reserve(size_t size) {
 }
 
 std::string_view TextArena::keep(std::string_view text) {
+  if (text.empty()) return "";  // an arena that holds nothing yet has no memory to point at
   char* const out = reserve(text.size());
   std::memcpy(out, text.data(), text.size());
   return {out, text.size()};

@@ -10,6 +10,7 @@ namespace {
 Error engine_error(std::string message) {
   const bool memory = message.find("Out of Memory") != std::string::npos;
   const bool disk = message.find("No space left") != std::string::npos;
+  const bool io = message.starts_with("IO Error");
   if (message.find("is missing or damaged") != std::string::npos) {
     return Error{ErrorCode::kIo, std::move(message), "neurolens verify RUN tells what is wrong"};
   }
@@ -17,7 +18,8 @@ Error engine_error(std::string message) {
     return Error{ErrorCode::kIo, std::move(message),
                  "the disk is full; free some space or choose another ledger"};
   }
-  return Error{memory ? ErrorCode::kLimit : ErrorCode::kInternal, "engine: " + std::move(message), ""};
+  const ErrorCode code = memory ? ErrorCode::kLimit : io ? ErrorCode::kIo : ErrorCode::kInternal;
+  return Error{code, "engine: " + std::move(message), ""};
 }
 
 struct ResultGuard {

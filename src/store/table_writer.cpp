@@ -23,6 +23,10 @@ using model::Type;
 constexpr size_t kQueuedBatches = 2;
 constexpr size_t kRowGroupRows = 61'440;
 constexpr size_t kBufferedText = 32 << 20;
+constexpr size_t kFewRows = 256;
+constexpr size_t kGatheredRows = 2048;
+constexpr size_t kGatheredText = 4 << 20;
+constexpr size_t kChunkText = 32 << 20;
 
 /// A string cell that points at the batch's bytes; unused bytes of short ones must be zero.
 duckdb_string_t string_cell(std::string_view text) {
@@ -145,6 +149,7 @@ class TableBuffer {
   }
   bool is_full() const { return to_->rows(table_).size() > kRowGroupRows || text_bytes_ > kBufferedText; }
   size_t rows() const { return to_->rows(table_).size(); }
+  size_t text_bytes() const { return text_bytes_; }
   bool has_values(int c) const { return to_->rows(table_).has_values(c); }
   std::shared_ptr<const Batch> take() { return std::move(to_); }
 
@@ -216,21 +221,23 @@ class TableWriter::Feed {
       if (buffer_.is_full()) start(all_columns(), large_parquet_options());
       return {};
     }
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return queue_.size() < kQueuedBatches || failed_; });
-    if (failed_) return *failed_;
-    queue_.push_back(std::move(batch));
-    changed_.notify_all();
-    return {};
+    // A chunk holds its batches: of those with few rows, only the rows are kept.
+    const bool few = batch->rows(table_).size() < kFewRows;
+    if (few) buffer_.add(*batch);
+    const bool enough = buffer_.rows() >= kGatheredRows || buffer_.text_bytes() > kGatheredText;
+    if (buffer_.rows() > 0 && (!few || enough)) NL_CHECK(enqueue(take_gathered()));
+    return few ? Result<void>() : enqueue(std::move(batch));
   }
 
   void close() {
     if (!thread_.joinable()) {
       closed_ = true;
       const auto rows = static_cast<int64_t>(buffer_.rows());
-      start(wanted_ == Columns::kAll ? all_columns() : used_columns(), parquet_options(rows));
+      start(wanted_ == Columns::kAll ? all_columns() : used_columns(),
+            parquet_options(rows, buffer_.text_bytes()));
       return;
     }
+    if (buffer_.rows() > 0) (void)enqueue(take_gathered());  // if it fails, finish() says so
     const std::lock_guard lock(mutex_);
     closed_ = true;
     changed_.notify_all();
@@ -247,6 +254,21 @@ class TableWriter::Feed {
   }
 
  private:
+  std::shared_ptr<const Batch> take_gathered() {
+    auto batch = buffer_.take();
+    buffer_ = TableBuffer(table_);
+    return batch;
+  }
+
+  Result<void> enqueue(std::shared_ptr<const Batch> batch) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return queue_.size() < kQueuedBatches || failed_; });
+    if (failed_) return *failed_;
+    queue_.push_back(std::move(batch));
+    changed_.notify_all();
+    return {};
+  }
+
   std::vector<int> all_columns() const {
     std::vector<int> columns;
     for (size_t c = 0; c < model::table(table_).columns.size(); c++) {
@@ -266,7 +288,7 @@ class TableWriter::Feed {
   void start(std::vector<int> columns, std::string options) {
     columns_ = std::move(columns);
     options_ = std::move(options);
-    queue_.push_back(buffer_.take());
+    queue_.push_back(take_gathered());
     thread_ = std::thread([this] { copy(); });
   }
 
@@ -306,13 +328,15 @@ class TableWriter::Feed {
     duckdb_destroy_table_function(&function);
   }
 
-  /// Always a full chunk until the end, so that row groups do not depend on the size of the batches. A chunk
-  /// of size 0 means the end; being stopped is an error, or COPY would leave a short but valid file.
+  /// Always a full chunk until the end, so that row groups do not depend on the size of the batches; only one
+  /// of much text is handed out before it is full. A chunk of size 0 means the end; being stopped is an
+  /// error, or COPY would leave a short but valid file.
   void fill(duckdb_function_info info, duckdb_data_chunk out) {
     keep_.clear();  // strings of the previous chunk have been copied by now
     const size_t wanted = duckdb_vector_size();
     size_t at = 0;
-    while (at < wanted && next_batch()) {
+    kept_text_ = 0;
+    while (at < wanted && kept_text_ <= kChunkText && next_batch()) {
       const size_t count = std::min(wanted - at, current_->rows(table_).size() - row_);
       for (size_t c = 0; c < columns_.size(); c++) {
         ColumnFill(duckdb_data_chunk_get_vector(out, c), at)
@@ -329,7 +353,7 @@ class TableWriter::Feed {
   /// Makes current_ a batch with rows left; false at the end.
   bool next_batch() {
     while (!current_ || row_ == current_->rows(table_).size()) {
-      if (current_) keep_.push_back(std::move(current_));
+      if (current_) keep_text(std::move(current_));
       current_.reset();
       row_ = 0;
       std::unique_lock lock(mutex_);
@@ -343,13 +367,18 @@ class TableWriter::Feed {
     return true;
   }
 
+  void keep_text(std::shared_ptr<const Batch> batch) {
+    for (const std::string_view text : batch->strings) kept_text_ += text.size();
+    keep_.push_back(std::move(batch));
+  }
+
   const std::shared_ptr<Engine> engine_;
   const model::TableId table_;
   const std::string path_;
   const Columns wanted_;
   const uint64_t expected_;
+  TableBuffer buffer_{table_};  // belongs to the caller
   // Until the thread starts these belong to the caller, then they are only read.
-  TableBuffer buffer_{table_};
   std::vector<int> columns_;
   std::string options_;
   std::mutex mutex_;
@@ -361,6 +390,7 @@ class TableWriter::Feed {
   // Used by the engine's thread only.
   std::shared_ptr<const Batch> current_;
   std::vector<std::shared_ptr<const Batch>> keep_;
+  size_t kept_text_ = 0;
   size_t row_ = 0;
   bool cancelled_ = false;
   int64_t rows_ = 0;
@@ -389,10 +419,11 @@ std::string large_parquet_options() {
   return parquet_options(int64_t{1} << 40);
 }
 
-std::string parquet_options(int64_t rows) {
+std::string parquet_options(int64_t rows, size_t text_bytes) {
   // A dictionary pays when values repeat; in small tables times and ids would fit one and grow by it.
   const int64_t dictionary = std::clamp<int64_t>(rows / 10, 20, 2000);
-  const int level = rows <= 20'000 ? 19 : 3;
+  // The highest levels take two seconds for a megabyte of some texts.
+  const int level = rows <= 20'000 && text_bytes <= (2 << 20) ? 19 : 3;
   return "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL " + std::to_string(level) +
          ", ROW_GROUP_SIZE " + std::to_string(kRowGroupRows) +
          ", PARQUET_VERSION V2, DICTIONARY_SIZE_LIMIT " + std::to_string(dictionary) +

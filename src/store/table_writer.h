@@ -45,7 +45,7 @@ class TableWriter {
 };
 
 /// COPY options of a Parquet file of a bundle; docs/adr has the measurements behind them.
-std::string parquet_options(int64_t rows);
+std::string parquet_options(int64_t rows, size_t text_bytes = 0);
 std::string large_parquet_options();
 
 }  // namespace nl::store

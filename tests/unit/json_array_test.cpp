@@ -53,6 +53,28 @@ TEST(JsonArraySplitter, CutsOnlyBetweenElements) {
   }
 }
 
+TEST(JsonArraySplitter, ALargeElementDoesNotMakeLaterWindowsLarge) {
+  std::string text = "[\"" + std::string(3'000'000, 'x') + "\"";
+  for (int i = 0; i < 500'000; i++) text += ",1";
+  text += "]";
+  auto source = open_memory(text).value();
+  JsonArrayLimits limits;
+  limits.window_bytes = 100'000;
+  JsonArraySplitter splitter(*source, "", limits);
+  JsonWindow window;
+  int windows = 0;
+  while (splitter.next(window).value()) {
+    EXPECT_LE(window.size, windows == 0 ? 3'200'000u : 110'000u);
+    windows++;
+  }
+  EXPECT_GT(windows, 8);
+}
+
+TEST(JsonArraySplitter, RefusesTheWrongBracket) {
+  EXPECT_EQ(split("[1,2}", {}).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(split("{\"events\":[1,2}]", {}).error().code, ErrorCode::kBadInput);
+}
+
 TEST(JsonArraySplitter, GrowsForLargeElementsUpToTheLimit) {
   const json document = {{"events", {std::string(500'000, 'x'), 1}}};
   JsonArrayLimits limits;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ingest/chrome_trace.h"
+#include "ingest/small_json.h"
 
 namespace nl::ingest {
 namespace {
@@ -128,10 +129,7 @@ model::Device device_of(const nlohmann::json& properties) {
   model::Device device;
   device.device = small_int(properties, "id").value_or(0);
   if (properties.contains("name") && properties["name"].is_string()) device.name = properties["name"];
-  const auto integer = [&](const char* key) -> std::optional<int64_t> {
-    if (!properties.contains(key) || !properties[key].is_number_integer()) return std::nullopt;
-    return properties[key].get<int64_t>();
-  };
+  const auto integer = [&](const char* key) { return whole_number(properties, key); };
   device.memory_bytes = integer("totalGlobalMem");
   device.multiprocessors = integer("numSms");
   const auto major = integer("computeMajor");
@@ -206,7 +204,7 @@ void keep_extensions(const nlohmann::json& envelope, model::RunInfo& info) {
   nlohmann::json left_out = nlohmann::json::array();
   for (const auto& [key, value] : envelope.items()) {
     if (kKept.contains(key)) {
-      kept[key] = value;
+      kept[key] = kept_json(value);
     } else if (!kElsewhere.contains(key) && left_out.size() < 1000) {
       left_out.push_back(key);
     }

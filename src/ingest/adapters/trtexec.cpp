@@ -316,7 +316,8 @@ class Times final : public Elements {
 
 /// Shapes and types of a layer's inputs or outputs.
 void set_tensors(model::Batch& batch, size_t row, std::string_view raw, int shapes_column, int types_column) {
-  const json tensors = raw.empty() ? json() : parse_small_json(raw);
+  constexpr size_t kMaxParsedBytes = 1 << 20;  // a tree takes thirty times its text; the args have all of it
+  const json tensors = raw.empty() || raw.size() > kMaxParsedBytes ? json() : parse_small_json(raw);
   if (!tensors.is_array()) return;
   json shapes = json::array();
   json types = json::array();
@@ -370,7 +371,7 @@ class Layers final : public Elements {
 std::optional<int64_t> integer(const json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_number()) return std::nullopt;
-  if (it->is_number_integer()) return it->get<int64_t>();
+  if (it->is_number_integer()) return whole_number(object, key);
   const double value = it->get<double>();
   if (!(value >= 0 && value < 1e15)) return std::nullopt;
   return static_cast<int64_t>(value);
@@ -414,7 +415,7 @@ Result<void> read_device(ByteSource& source, model::RunInfo& info) {
     if (info.devices.size() < 4096) info.devices.push_back(device);
   }
   info.records_by_category["device"] = info.counts.seen;
-  info.extensions["trtexec"]["device_properties"] = list;
+  info.extensions["trtexec"]["device_properties"] = kept_json(list);
   return {};
 }
 
@@ -431,7 +432,7 @@ Result<void> read_summary(ByteSource& source, model::RunInfo& info) {
       continue;
     }
     info.counts.folded["metadata"]++;
-    info.extensions["trtexec"][key] = value;
+    info.extensions["trtexec"][key] = kept_json(value);
   }
   if (const auto it = summary.find("device_information"); it != summary.end() && it->is_object()) {
     model::Device device = nvidia(*it, "Selected Device");
@@ -462,7 +463,7 @@ Sniffed sniff(std::string_view head, std::string_view) {
 Result<void> read_layers(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
                          model::RunInfo& info) {
   NL_TRY(const json envelope, Layers(sink, info).read(source, "Layers", options));
-  if (envelope.contains("Bindings")) info.extensions["trtexec"]["bindings"] = envelope["Bindings"];
+  if (envelope.contains("Bindings")) info.extensions["trtexec"]["bindings"] = kept_json(envelope["Bindings"]);
   if (!envelope.value("Layers", json()).empty())
     return Error{ErrorCode::kBadInput, "the JSON has two \"Layers\""};
   return {};
