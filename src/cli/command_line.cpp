@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <thread>
 
 #include "cli/completion.h"
@@ -142,9 +144,23 @@ Result<json> parameters_of(const RawValues& values, const json& schema) {
 
 volatile std::sig_atomic_t interrupted = 0;
 
+/// To standard error. That nobody can read it is no reason to fail.
+template <class... Values>
+void say(fmt::format_string<Values...> format, Values&&... values) {
+  const std::string text = fmt::format(format, std::forward<Values>(values)...);
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 Result<void> write_stdout(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
   return Error{ErrorCode::kIo, "cannot write to standard output"};
+}
+
+/// Text that is no result of an operation; the exit code.
+int print(std::string_view text) {
+  if (write_stdout(text) && std::fflush(stdout) == 0) return 0;
+  say("neurolens: cannot write to standard output\n");
+  return kExitMissing;
 }
 
 std::string user_name() {
@@ -156,7 +172,7 @@ std::string user_name() {
 void stop_hard_after(int seconds) {
   std::thread([seconds] {
     std::this_thread::sleep_for(std::chrono::seconds(seconds));
-    fmt::print(stderr, "neurolens: stopped: the query took longer than allowed\n");
+    say("neurolens: stopped: the query took longer than allowed\n");
     std::_Exit(kExitUsage);
   }).detach();
 }
@@ -214,8 +230,8 @@ class Call {
           {"next", json::array()}};
       (void)write_stdout(envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
     }
-    fmt::print(stderr, "neurolens: {}\n", error.message);
-    if (!error.hint.empty()) fmt::print(stderr, "  {}\n", error.hint);
+    say("neurolens: {}\n", error.message);
+    if (!error.hint.empty()) say("  {}\n", error.hint);
     return exit_code_of(error.code);
   }
 
@@ -231,10 +247,10 @@ class Call {
 
   void talk(const ops::Outcome& outcome, bool with_next) const {
     if (global_.quiet) return;
-    for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    for (const auto& warning : outcome.warnings) say("warning: {}\n", warning);
     if (!with_next || outcome.next.empty()) return;
-    fmt::print(stderr, "\nnext:\n");
-    for (const auto& line : outcome.next) fmt::print(stderr, "  {}\n", line);
+    say("\nnext:\n");
+    for (const auto& line : outcome.next) say("  {}\n", line);
   }
 
   const GlobalOptions global_;
@@ -273,7 +289,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 /// A first word that is neither a verb nor a file.
 int unknown_word(const std::string& word) {
-  fmt::print(stderr, "neurolens: no verb and no file is called: {}\n", word);
+  say("neurolens: no verb and no file is called: {}\n", word);
   const Operation* nearest = nullptr;
   size_t best = 3;
   for (const Operation* operation : ops::all_operations()) {
@@ -283,10 +299,10 @@ int unknown_word(const std::string& word) {
       nearest = operation;
     }
   }
-  if (nearest != nullptr) fmt::print(stderr, "  did you mean: neurolens {}\n", nearest->name);
-  fmt::print(stderr, "  verbs: ");
-  for (const Operation* operation : ops::all_operations()) fmt::print(stderr, "{} ", operation->name);
-  fmt::print(stderr, "\n  help:  neurolens --help\n");
+  if (nearest != nullptr) say("  did you mean: neurolens {}\n", nearest->name);
+  say("  verbs: ");
+  for (const Operation* operation : ops::all_operations()) say("{} ", operation->name);
+  say("\n  help:  neurolens --help\n");
   return kExitUsage;
 }
 
@@ -398,11 +414,14 @@ int parse_and_run(int argc, char** argv) {
       global.json = true;
       return Call(global, "").fail(word.empty() ? "cli" : word, Error{ErrorCode::kBadInput, e.what()});
     }
-    return app.exit(e) == 0 ? 0 : kExitUsage;
+    std::ostringstream help, complaint;
+    if (app.exit(e, help, complaint) == 0) return print(help.str());
+    say("{}{}", help.str(), complaint.str());
+    return kExitUsage;
   }
   if (opens_file) {
     if (app.remaining().size() != 1) {
-      fmt::print(stderr, "neurolens: one file at a time; neurolens import takes several\n");
+      say("neurolens: one file at a time; neurolens import takes several\n");
       return kExitUsage;
     }
     return open_file(app, global, joined(argc, argv));
@@ -415,16 +434,28 @@ int parse_and_run(int argc, char** argv) {
     return call.run(*command->operation, *parameters, true);
   }
   if (completion->parsed()) {
-    fmt::print("{}", completion_script(shell));
-    return 0;
+    return print(completion_script(shell));
   }
-  fmt::print("{}", app.help());
-  return 0;
+  return print(app.help());
+}
+
+}  // namespace
+
+namespace {
+
+/// A closed standard stream must not become the number of a ledger's file, which then gets our messages. That
+/// results cannot be written stays an error.
+void keep_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  keep_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
   std::signal(SIGINT, [](int) {
     if (interrupted != 0) std::_Exit(130);
     interrupted = 1;
@@ -432,9 +463,7 @@ int run_command_line(int argc, char** argv) {
   try {
     return parse_and_run(argc, argv);
   } catch (const std::exception& e) {
-    fmt::print(
-        stderr,
-        "neurolens: a bug of ours: {}\n  please report it with the command and, if you can, the input\n",
+    say("neurolens: a bug of ours: {}\n  please report it with the command and, if you can, the input\n",
         e.what());
     return kExitBug;
   }

@@ -1,9 +1,11 @@
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <thread>
+#include <utility>
 
 #include "assemble/assemble.h"
 #include "base/files.h"
@@ -160,6 +162,31 @@ Result<Outcome> collect(store::EngineStart& engine, const store::RunFiles& files
   return outcome;
 }
 
+/// A file without a name: nothing is left of it, however the process ends.
+class NamelessFile {
+ public:
+  static Result<NamelessFile> create() {
+    const char* folder = std::getenv("TMPDIR");
+    std::string path =
+        std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/neurolens-query-XXXXXX";
+    const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+    if (fd < 0) return errno_error("cannot create", path, errno);
+    ::unlink(path.c_str());
+    return NamelessFile(fd);
+  }
+  NamelessFile(NamelessFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  NamelessFile& operator=(NamelessFile&&) = delete;
+  ~NamelessFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  /// Under which this process can open it once more.
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+
+ private:
+  explicit NamelessFile(int fd) : fd_(fd) {}
+  int fd_;
+};
+
 Result<void> copy_file(Context& context, const std::string& path) {
   NL_TRY(File file, File::open_to_read(path));
   std::vector<char> piece(1 << 18);
@@ -172,16 +199,9 @@ Result<void> copy_file(Context& context, const std::string& path) {
 
 Result<void> stream_parquet(Context& context, store::EngineStart& engine, const store::RunFiles& files,
                             const std::string& sql, const store::QueryLimits& limits) {
-  const char* folder = std::getenv("TMPDIR");
-  std::string path =
-      std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/neurolens-query-XXXXXX";
-  const int fd = ::mkstemp(path.data());
-  if (fd < 0) return errno_error("cannot create", path, errno);
-  ::close(fd);
-  Result<void> done = store::run_user_query_to_parquet(engine, files, sql, limits, path);
-  if (done) done = copy_file(context, path);
-  ::unlink(path.c_str());
-  return done;
+  NL_TRY(const NamelessFile file, NamelessFile::create());
+  NL_CHECK(store::run_user_query_to_parquet(engine, files, sql, limits, file.path()));
+  return copy_file(context, file.path());
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
