@@ -1,11 +1,13 @@
 // Fuzz harness over every adapter. The first two bytes of the input are options (see Options), the rest is
-// the file. Each file is read twice, with other window sizes and threads: both reads must keep the promises
-// of the tables, close the accounting law and give the same rows. A broken promise is printed and traps.
+// the file. NEUROLENS_FUZZ_ADAPTER in the environment gives every file to one adapter. Each file is read
+// twice, with other window sizes and threads: both reads must keep the promises of the tables, close the
+// accounting law and give the same rows. A broken promise is printed and traps.
 
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -38,9 +40,11 @@ void require(bool kept, const char* promise, const model::Table& table, const mo
 // ---- Options
 
 /// Bits of byte 0: 0-1 window of the first read, 2 its threads, 3 adapter forced instead of sniffed, 4-6
-/// spread. Byte 1: number of the forced adapter.
+/// spread. Bits of byte 1: 0-3 number of the forced adapter, in the order of their names, 4-7 forced role.
 struct Options {
   static constexpr size_t kBytes = 2;
+  /// What a file may be besides what it looks like; empty: as sniffed.
+  static constexpr std::string_view kRoles[] = {"", "device", "layers", "profile", "summary", "times"};
   static constexpr size_t kWindows[] = {64 << 10, 128 << 10, 256 << 10, 1 << 20};
 
   explicit Options(const uint8_t* bytes)
@@ -48,7 +52,8 @@ struct Options {
         threads((bytes[0] & 4) != 0 ? 2 : 1),
         forced((bytes[0] & 8) != 0),
         spread(static_cast<size_t>(bytes[0] >> 4 & 7) * (10 << 10)),
-        adapter(bytes[1]) {}
+        adapter(bytes[1] & 15),
+        role(kRoles[static_cast<size_t>(bytes[1] >> 4) % std::size(kRoles)]) {}
 
   /// Both reads differ in the window and in the number of threads.
   ingest::ReadOptions read_options(bool second) const {
@@ -63,6 +68,7 @@ struct Options {
   bool forced;
   size_t spread;  ///< blanks put behind each line break
   size_t adapter;
+  std::string_view role;
 };
 
 /// Windows are at least 64 KB, so small inputs never meet a border. Blanks behind line breaks, where JSON
@@ -227,10 +233,33 @@ struct Outcome {
   model::RunInfo info;
 };
 
+/// The adapter that the environment asks for; empty if it asks for none.
+std::string_view only_adapter() {
+  const char* const name = std::getenv("NEUROLENS_FUZZ_ADAPTER");
+  return name == nullptr ? "" : name;
+}
+
 Result<ingest::ChosenAdapter> adapter_for(const Options& options, std::string_view head) {
   const auto all = ingest::all_adapters();
-  const std::string_view format = options.forced ? all[options.adapter % all.size()]->format : "";
-  return ingest::choose_adapter(head, "trace.json", format);
+  std::string_view format = only_adapter();
+  if (format.empty() && options.forced) format = all[options.adapter % all.size()]->format;
+  auto chosen = ingest::choose_adapter(head, "trace.json", format);
+  if (chosen && !format.empty() && !options.role.empty()) chosen->role = options.role;
+  return chosen;
+}
+
+/// What the run document is made from must be text that JSON can hold, and unknown is never below zero.
+void check_info(const model::RunInfo& info) {
+  const nlohmann::json texts = {info.extensions, info.versions, info.hosts, info.records_by_category};
+  if (texts.dump().empty()) fail("the document has text");
+  for (const model::Device& device : info.devices) {
+    if (device.memory_bytes.value_or(0) < 0) fail("memory of a device is not negative");
+    if (device.multiprocessors.value_or(0) < 0) fail("multiprocessors of a device are not negative");
+    if (nlohmann::json(device.name).dump().empty()) fail("the device has a name that JSON can hold");
+  }
+  for (const model::Window& window : info.windows) {
+    if (window.dur_ns < 0) fail("duration of a window is not negative");
+  }
 }
 
 Outcome read_once(const Options& options, bool second, std::string_view bytes) {
@@ -247,8 +276,7 @@ Outcome read_once(const Options& options, bool second, std::string_view bytes) {
   if (!outcome.read) return outcome;
   if (!outcome.info.counts.closes()) fail("seen = stored + folded + dropped");
   outcome.sink.check_tracks();
-  // What the run document is made from must be text that JSON can hold.
-  outcome.info.extensions.dump();
+  check_info(outcome.info);
   return outcome;
 }
 

@@ -9,11 +9,15 @@ import shutil
 import subprocess
 
 CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "tests/golden"
 
 # Byte 0 of the options; see Options in adapters_fuzz.cpp.
 WINDOW = [0, 1, 2, 3]
 TWO_THREADS = 4
 FORCED = 8
+# Byte 1: the forced adapter, in the order of their names, and the forced role.
+CHROME, KINETO, NEUROLENS_JSON, ONNXRUNTIME, TRTEXEC = range(5)
+DEVICE, LAYERS, PROFILE, SUMMARY, TIMES = (role << 4 for role in range(1, 6))
 
 
 def spread(step):
@@ -21,7 +25,7 @@ def spread(step):
     return step << 4
 
 
-def options(byte, adapter=0):
+def options(byte, adapter=KINETO):
     return bytes([byte, adapter])
 
 
@@ -153,6 +157,82 @@ def run_files():
         array("tracks", "[]"), '"metadata":{"clocks":[{"kind":"x","clock_id":7}],"labels":{"A":null}}', '"ops":[1]', '"summary":{}')
 
 
+def list_of(*elements):
+    return "[\n%s\n]" % ",\n".join(elements)
+
+
+SESSION = '{"cat":"Session","pid":7,"tid":7,"dur":100,"ts":5,"ph":"X","name":"model_loading_uri","args":{}}'
+NODE = ('{"cat":"Node","pid":7,"tid":7,"dur":40,"ts":610,"ph":"X","name":"conv_kernel_time","args":{"op_name":"Conv",'
+        '"provider":"CPUExecutionProvider","node_index":"3","input_type_shape":[{"float":[1,8]},{"int64":[]}],'
+        '"output_size":"32","thread_scheduling_stats":""}}')
+FENCE = '{"cat":"Node","pid":7,"tid":7,"dur":0,"ts":609,"ph":"X","name":"conv_fence_before","args":{"op_name":"Conv"}}'
+NODE_KERNEL = ('{"cat":"Kernel","pid":-1,"tid":-1,"dur":2,"ts":612,"ph":"X","name":"gemm","args":{"stream":"7","grid_x":"128",'
+               '"grid_y":"1","grid_z":"1","block_x":"256","block_y":"1","block_z":"1"}}')
+MODEL_RUN = '{"cat":"Session","pid":7,"tid":7,"dur":60,"ts":600,"ph":"X","name":"model_run","args":{}}'
+
+COUNT = '{"count":11}'
+LAYER_TIME = '{"name":"Conv_0 + Relu_1","timeMs":1245.08,"averageMs":113.189,"medianMs":113.15,"percentage":59.5}'
+INFERENCE = ('{"startEnqMs":2.67,"endEnqMs":2.70722,"startH2dMs":2.5,"endH2dMs":2.6,"startComputeMs":2.57741,'
+             '"endComputeMs":3.45088,"startD2hMs":3.45088,"endD2hMs":3.46,"h2dMs":0.1,"computeMs":0.873472,"d2hMs":0.01,'
+             '"latencyMs":0.983472}')
+LAYER = ('{"Name":"Conv_0","LayerType":"CaskConvolution","TacticName":"sm80_xmma","Inputs":[{"Name":"x","Location":"Device",'
+         '"Dimensions":[32,3,224,224],"Format/Datatype":"FP16"}],"Outputs":[{"Name":"y","Dimensions":[1]},"odd"],'
+         '"ParameterType":"Convolution","Kernel":[7,7]}')
+DEVICES = ('[{"Name":"NVIDIA A100","ComputeCapability":[8,0],"TotalMemory":84929216512,"CUDA_VERSION":[11,6,0],'
+           '"MULTIPROCESSOR_COUNT":108},3]')
+SUMMARY_TEXT = ('{"performance_summary":{"Throughput":1155.36,"Latency":[0.85,0.87]},"inference_options":{"Batch":"Explicit"},'
+                '"device_information":{"Selected Device":"NVIDIA A100","SMs":108.0},"other":1}')
+
+
+def phase(letter, ts, rest=""):
+    return '{"ph":"%s","pid":1,"tid":2,"ts":%s,"name":"n%s","cat":"c"%s}' % (letter, ts, letter, rest)
+
+
+def other_adapters():
+    """Name, option bytes, text of the file."""
+    yield "ort_nodes", (WINDOW[0], 0), list_of(SESSION, FENCE, NODE, MODEL_RUN)
+    yield "ort_kernels", (WINDOW[0] | TWO_THREADS | spread(5), 0), list_of(NODE_KERNEL, SESSION, NODE, NODE_KERNEL, NODE, MODEL_RUN)
+    yield "ort_forced", (WINDOW[1] | FORCED | spread(3), ONNXRUNTIME), list_of(
+        NODE, renamed(NODE, ("conv_kernel_time", "_kernel_time"), ("[1,8]", "[-1,x]")),
+        renamed(NODE, ('[{"float":[1,8]},{"int64":[]}]', '[{"float":[1],"a":[2]},{}]')), renamed(NODE_KERNEL, ('"7"', '[7]')))
+    yield "trt_profile", (WINDOW[0], 0), list_of(COUNT, LAYER_TIME, LAYER_TIME)
+    yield "trt_profile_odd", (WINDOW[0] | FORCED | spread(6), TRTEXEC | PROFILE), list_of(
+        LAYER_TIME, '{"count":-3}', '{"count":2,"name":"a","timeMs":-1,"averageMs":null}', "7", COUNT, COUNT,
+        '{"name":"b","timeMs":0.0000015,"averageMs":1E+400,"medianMs":1e-400,"percentage":"x"}', '{"name":5}')
+    yield "trt_times", (WINDOW[0] | TWO_THREADS | spread(4), 0), list_of(
+        INFERENCE, INFERENCE, renamed(INFERENCE, ("2.70722", "1")), '{"latencyMs":1}')
+    yield "trt_times_odd", (WINDOW[0] | FORCED, TRTEXEC | TIMES), list_of(
+        renamed(INFERENCE, ("2.5,", "9e11,"), ("0.01", '"x"')), "[]", "{}")
+    yield "trt_layers", (WINDOW[0], 0), '{"Layers":[%s,\n"a \\"quoted\\" one",3],\n"Bindings":["input"]}' % LAYER
+    yield "trt_layers_odd", (WINDOW[0] | FORCED | spread(7), TRTEXEC | LAYERS), (
+        '{"Bindings":{},"Layers":[\n%s,\n{"Name":1},{"Name":"x","Inputs":5,"Outputs":[[]],"LayerType":{}}]}' % LAYER)
+    yield "trt_layers_empty_name", (WINDOW[0], 0), '{"Layers":[""],"Bindings":[]}'
+    yield "trt_device", (WINDOW[0], 0), DEVICES
+    yield "trt_device_odd", (WINDOW[0] | FORCED, TRTEXEC | DEVICE), renamed(
+        DEVICES, ("84929216512", "18446744073709551615"), ("108", "-1.5e300"), ("[8,0]", '{"a":8}'), ("[11,6,0]", "7"))
+    yield "trt_summary", (WINDOW[0], 0), SUMMARY_TEXT
+    yield "trt_summary_odd", (WINDOW[0] | FORCED, TRTEXEC | SUMMARY), renamed(SUMMARY_TEXT, ("108.0", "1e999"))
+    yield "chrome_pairs", (WINDOW[0] | TWO_THREADS | spread(5), 0), trace(
+        phase("B", 1, ',"args":{"a":1}'), phase("B", 2), phase("E", 3, ',"args":{"b":2}'), phase("E", 4), phase("E", 5),
+        phase("B", 7), phase("E", 6), phase("B", 8), before='"otherData":{}')
+    yield "chrome_async", (WINDOW[0] | FORCED | spread(4), CHROME), list_of(
+        phase("b", 1, ',"id":"0x1"'), phase("b", 2, ',"id":2,"scope":"s"'), phase("n", 3, ',"id":"0x1"'),
+        phase("e", 4, ',"id":"0x1"'), phase("b", 5, ',"id2":{"local":"0x3"}'), phase("e", 6, ',"id2":{"local":"0x3"}'),
+        phase("S", 7, ',"id":9'), phase("T", 8, ',"id":9'), phase("F", 9, ',"id":9'), phase("e", 10))
+    yield "chrome_counters", (WINDOW[0] | FORCED | spread(2), CHROME), list_of(
+        phase("C", 1, ',"args":{"used":10,"free":2.5,"unit":"MB"}'), phase("C", '"2.5"', ',"id":"a","args":{"\\u00e9":1e3}'),
+        phase("C", 3, ',"args":{"x":null}'), phase("C", 4), phase("i", 5), phase("R", 6), phase("P", 7, ',"sf":1'))
+
+
+def golden():
+    """The cases of the golden tests, as they are and forced upon their adapter."""
+    for adapter, number in (
+            ("chrome", CHROME), ("neurolens-json", NEUROLENS_JSON), ("onnxruntime", ONNXRUNTIME), ("trtexec", TRTEXEC)):
+        for folder in sorted((GOLDEN / adapter).iterdir()):
+            for path in sorted(folder.glob("input*")):
+                yield f"golden_{adapter}_{folder.name}", (WINDOW[0] | FORCED | spread(6), number), path.read_bytes()
+
+
 def zstd(text):
     return subprocess.run(["zstd", "-q", "-9", "--check", "-c"], input=text, stdout=subprocess.PIPE, check=True).stdout
 
@@ -173,10 +253,12 @@ def compressed():
 
 def main():
     CORPUS.mkdir(exist_ok=True)
-    written = [*texts(), *run_files()]
-    seeds = [(name, byte, text.encode()) for name, byte, text in written] + list(compressed())
-    for name, byte, data in seeds:
-        (CORPUS / name).write_bytes(options(byte) + data)
+    seeds = [(name, options(byte), text.encode()) for name, byte, text in [*texts(), *run_files()]]
+    seeds += [(name, options(byte), data) for name, byte, data in compressed()]
+    seeds += [(name, options(*both), text.encode()) for name, both, text in other_adapters()]
+    seeds += [(name, options(*both), data) for name, both, data in golden()]
+    for name, both, data in seeds:
+        (CORPUS / name).write_bytes(both + data)
     largest = max((CORPUS / name).stat().st_size for name, _, _ in seeds)
     print(f"corpus: {len(seeds)} seeds, the largest of {largest} bytes")
 
