@@ -14,7 +14,7 @@ namespace nl::ingest {
 inline constexpr int kMaxSmallJsonDepth = 128;
 inline constexpr size_t kMaxSmallJsonBytes = 8 << 20;
 
-/// A discarded value if the text is not valid JSON, larger than kMaxSmallJsonBytes, or nests deeper than allowed.
+/// A discarded value if the text is not valid JSON or nests deeper than allowed.
 nlohmann::json parse_small_json(std::string_view text, int max_depth = kMaxSmallJsonDepth);
 
 /// The value as it is if its text is at most kMaxKeptJsonBytes long, else null: for what is copied into the
