@@ -30,8 +30,7 @@ bool nests_too_deep(std::string_view text, int max_depth) {
 nlohmann::json parse_small_json(std::string_view text, int max_depth) {
   // The library takes NUL for the end and leaves alone what comes behind it.
   const bool has_nul = text.find('\0') != std::string_view::npos;
-  if (has_nul || nests_too_deep(text, max_depth))
-    return nlohmann::json(nlohmann::json::value_t::discarded);
+  if (has_nul || nests_too_deep(text, max_depth)) return nlohmann::json(nlohmann::json::value_t::discarded);
   return nlohmann::json::parse(text, nullptr, false);
 }
 

@@ -170,9 +170,11 @@ std::string layers_text(const json& layers, const TextStyle& style) {
   if (layers["count"] == 0) return "";
   std::string out = fmt::format("  {}  {}", dim("layers  ", style), grouped(layers["count"]));
   if (layers["timed"] != 0) {
-    out += fmt::format(", {} with a time, {} in {} iterations", grouped(layers["timed"]),
+    const bool known = !layers["iterations"].is_null();
+    out += fmt::format(", {} with a time, {} in {} iteration{}", grouped(layers["timed"]),
                        known_duration(layers["total_ns"]),
-                       layers["iterations"].is_null() ? "unknown" : grouped(layers["iterations"]));
+                       known ? grouped(layers["iterations"]) : "an unknown number of",
+                       known && layers["iterations"] == 1 ? "" : "s");
   }
   return out + "\n";
 }
