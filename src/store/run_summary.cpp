@@ -132,7 +132,7 @@ Result<json> first_row(Connection& connection, bool has_rows, const char* sql,
 }  // namespace
 
 EngineOptions summary_engine() {
-  return {1, 512, ""};
+  return {1, 1024, ""};
 }
 
 Result<json> summarize_run(EngineStart& start, const RunFiles& files, int64_t top_rows) {
