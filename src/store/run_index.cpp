@@ -21,8 +21,8 @@ constexpr const char* kTables[] = {
     bundle_bytes INTEGER NOT NULL, on_the_way INTEGER NOT NULL, labels TEXT NOT NULL, tags TEXT NOT NULL))",
     "CREATE INDEX runs_by_time ON runs(imported_at_ns DESC, run_id, kernels, records, dropped)",
     "CREATE INDEX runs_on_the_way ON runs(on_the_way) WHERE on_the_way = 1",
-    "CREATE TABLE sources(sha256 TEXT, bytes INTEGER, run_id TEXT, PRIMARY KEY(sha256, run_id)) WITHOUT "
-    "ROWID",
+    R"(CREATE TABLE sources(sha256 TEXT, bytes INTEGER, run_id TEXT, PRIMARY KEY(sha256, run_id))
+       WITHOUT ROWID)",
     "CREATE INDEX sources_by_size ON sources(bytes)",
     "CREATE INDEX sources_by_run ON sources(run_id)",
     "CREATE TABLE known(change INTEGER NOT NULL)",
