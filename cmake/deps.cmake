@@ -35,6 +35,10 @@ find_library(YAML_LIBRARY NAMES libyaml-cpp.a yaml-cpp REQUIRED)
 add_library(yaml INTERFACE)
 target_link_libraries(yaml INTERFACE ${YAML_LIBRARY})
 
+find_library(RE2_LIBRARY NAMES libre2.a re2 REQUIRED)
+add_library(re2 INTERFACE)
+target_link_libraries(re2 INTERFACE ${RE2_LIBRARY} Threads::Threads)
+
 find_library(ISAL_LIBRARY isal REQUIRED)
 add_library(isal INTERFACE)
 target_link_libraries(isal INTERFACE ${ISAL_LIBRARY})

@@ -32,3 +32,19 @@ function(nl_embed file header name)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${header} CONTENT
     "// Written by the build from ${file}.\ninline constexpr char ${name}[] = R\"nlfile(${text})nlfile\";\n" @ONLY)
 endfunction()
+
+# nl_embed_folder(FOLDER HEADER NAME): generated/HEADER holds every FOLDER/*.yaml, in the order of names, as the array
+# NAME of {file name, text}.
+function(nl_embed_folder folder header name)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.yaml)
+  set(entries "")
+  foreach(file ${files})
+    file(READ ${file} text)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(file_name ${file} NAME)
+    string(APPEND entries "    {\"${file_name}\", R\"nlfile(${text})nlfile\"},\n")
+  endforeach()
+  set(content "// Written by the build from ${folder}/*.yaml.\n#include \"base/embedded_file.h\"\n")
+  string(APPEND content "inline constexpr nl::EmbeddedFile ${name}[] = {\n${entries}};\n")
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/generated/${header} CONTENT "${content}")
+endfunction()

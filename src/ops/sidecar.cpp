@@ -1,16 +1,9 @@
 #include "ops/sidecar.h"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
-#pragma GCC diagnostic pop
-
-#include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "base/files.h"
+#include "base/yaml.h"
 #include "model/labels.h"
 
 namespace nl::ops {
@@ -20,112 +13,67 @@ constexpr int64_t kMaxBytes = 64 * 1024;
 constexpr char kName[] = "neurolens.yaml";
 constexpr char kHint[] = "a sidecar has labels: {key: value}, tags: [name] and note: text";
 
-/// Leaves the parser from inside its callbacks.
-struct Stop {
-  Error error;
-};
-
-/// Takes the parser's events one by one, so that nothing is built that was not asked for.
-class SidecarEvents : public YAML::EventHandler {
+/// Takes one section after the other; `name` stands in messages.
+class SidecarReader {
  public:
-  explicit SidecarEvents(const std::string& name) : name_(name) {}
-  Sidecar take() { return std::move(sidecar_); }
+  explicit SidecarReader(const std::string& name) : name_(name) {}
 
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (documents_++ > 0) stop(mark, "there is a second document");
+  Result<Sidecar> read(const YamlNode& root) {
+    if (root.kind == YamlNode::Kind::kNull) return std::move(sidecar_);
+    if (!root.is_map()) return fault(root.line, "a mapping is expected");
+    for (const auto& [key, line, value] : root.members) {
+      if (value.kind == YamlNode::Kind::kNull) return fault(line, key.substr(0, 64) + " has no value");
+      NL_CHECK(take(key, line, value));
+    }
+    return std::move(sidecar_);
   }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    refuse_anchor(mark, anchor);
-    if (depth_ > 0) stop(key_.empty() ? mark : key_mark_, (key_.empty() ? "a key" : key_) + " has no value");
-  }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { stop(mark, "aliases are not allowed"); }
-
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                const std::string& text) override {
-    refuse_anchor(mark, anchor);
-    if (depth_ == 0) stop(mark, "a mapping is expected");
-    if (depth_ == 1 && section_.empty()) return begin_section(mark, text);
-    if (depth_ == 1) return take_note(mark, text);
-    if (section_ == "tags") return take_tag(mark, text);
-    take_label(mark, text);
-  }
-
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    refuse_anchor(mark, anchor);
-    if (depth_ != 1 || section_ != "tags") stop(mark, "a list is only expected for tags");
-    depth_++;
-  }
-  void OnSequenceEnd() override { leave(); }
-
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    refuse_anchor(mark, anchor);
-    if (depth_ > 1 || (depth_ == 1 && section_ != "labels"))
-      stop(mark, "a mapping is only expected for labels");
-    depth_++;
-  }
-  void OnMapEnd() override { leave(); }
 
  private:
-  [[noreturn]] void stop(const YAML::Mark& mark, const std::string& what) const {
-    throw Stop{{ErrorCode::kBadInput, name_ + ":" + std::to_string(mark.line + 1) + ": " + what, kHint}};
-  }
-  void check(const YAML::Mark& mark, const Result<void>& fine) const {
-    if (!fine) stop(mark, fine.error().message + " (" + fine.error().hint + ")");
-  }
-  void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
-    if (anchor != 0) stop(mark, "anchors are not allowed");
+  Error fault(int line, const std::string& what) const { return yaml_error(name_, line, what, kHint); }
+  Result<void> check(int line, const Result<void>& fine) const {
+    if (!fine) return fault(line, fine.error().message + " (" + fine.error().hint + ")");
+    return {};
   }
 
-  void begin_section(const YAML::Mark& mark, const std::string& text) {
-    if (text != "labels" && text != "tags" && text != "note")
-      stop(mark, "unknown key: " + text.substr(0, 64));
-    if (std::find(sections_.begin(), sections_.end(), text) != sections_.end())
-      stop(mark, text + " comes twice");
-    sections_.push_back(text);
-    section_ = key_ = text;
-    key_mark_ = mark;
+  Result<void> take(const std::string& key, int line, const YamlNode& value) {
+    if (key == "labels") return take_labels(value);
+    if (key == "tags") return take_tags(value);
+    if (key == "note") return take_note(value);
+    return fault(line, "unknown key: " + key.substr(0, 64));
   }
 
-  void take_note(const YAML::Mark& mark, std::string text) {
-    if (section_ != "note") stop(mark, section_ + " cannot be a text");
-    text.erase(text.find_last_not_of(" \t\n") + 1);  // a block of YAML ends with a line break
-    check(mark, model::check_note(text));
-    sidecar_.notes.push_back(text);
-    section_.clear();
-  }
-
-  void take_tag(const YAML::Mark& mark, const std::string& text) {
-    check(mark, model::check_name("tag", text));
-    sidecar_.tags.push_back(text);
-  }
-
-  void take_label(const YAML::Mark& mark, const std::string& text) {
-    if (label_.empty()) {
-      check(mark, model::check_label_key(text));
-      if (sidecar_.labels.contains(text)) stop(mark, "the label " + text + " comes twice");
-      label_ = key_ = text;
-      key_mark_ = mark;
-      return;
+  Result<void> take_labels(const YamlNode& labels) {
+    if (!labels.is_map()) return fault(labels.line, "labels must be a mapping");
+    for (const auto& [key, line, value] : labels.members) {
+      NL_CHECK(check(line, model::check_label_key(key)));
+      if (!value.is_text()) return fault(line, "the label " + key + " needs a text");
+      NL_CHECK(check(value.line, model::check_label_value(key, value.text)));
+      sidecar_.labels[key] = value.text;
     }
-    check(mark, model::check_label_value(label_, text));
-    sidecar_.labels[label_] = text;
-    label_.clear();
+    return {};
   }
 
-  void leave() {
-    if (--depth_ == 1) section_.clear();
+  Result<void> take_tags(const YamlNode& tags) {
+    if (!tags.is_list()) return fault(tags.line, "tags must be a list");
+    for (const auto& tag : tags.items) {
+      if (!tag.is_text()) return fault(tag.line, "a tag must be a text");
+      NL_CHECK(check(tag.line, model::check_name("tag", tag.text)));
+      sidecar_.tags.push_back(tag.text);
+    }
+    return {};
+  }
+
+  Result<void> take_note(const YamlNode& note) {
+    if (!note.is_text()) return fault(note.line, "the note must be a text");
+    std::string text = note.text;
+    text.erase(text.find_last_not_of(" \t\n") + 1);  // a block of YAML ends with a line break
+    NL_CHECK(check(note.line, model::check_note(text)));
+    sidecar_.notes.push_back(text);
+    return {};
   }
 
   const std::string& name_;
   Sidecar sidecar_;
-  int depth_ = 0;
-  int documents_ = 0;
-  std::string section_, label_, key_;
-  YAML::Mark key_mark_;
-  std::vector<std::string> sections_;
 };
 
 /// Later ones count before earlier ones.
@@ -156,18 +104,8 @@ Result<void> merge_file(Sidecar& into, const std::string& path) {
 }  // namespace
 
 Result<Sidecar> parse_sidecar(const std::string& text, const std::string& name) {
-  try {
-    std::istringstream stream(text);
-    YAML::Parser parser(stream);
-    SidecarEvents events(name);
-    while (parser.HandleNextDocument(events)) {
-    }
-    return events.take();
-  } catch (const Stop& stop) {
-    return stop.error;
-  } catch (const YAML::Exception& e) {
-    return Error{ErrorCode::kBadInput, name + ":" + std::to_string(e.mark.line + 1) + ": " + e.msg, kHint};
-  }
+  NL_TRY(const YamlNode root, parse_yaml(text, name));
+  return SidecarReader(name).read(root);
 }
 
 Result<Sidecar> read_sidecars(const std::string& profile) {
