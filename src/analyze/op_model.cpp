@@ -1,0 +1,105 @@
+#include "analyze/op_model.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "analyze/op_models.h"
+
+namespace nl::analyze {
+namespace {
+
+using Model = Known<OpModel> (*)(const OpCall&);
+
+constexpr std::string_view kComposite[] = {
+    "aten::_batch_norm_impl_index",
+    "aten::_convolution",
+    "aten::_scaled_dot_product_attention_math",
+    "aten::_scaled_dot_product_cudnn_attention",
+    "aten::_scaled_dot_product_efficient_attention",
+    "aten::_scaled_dot_product_efficient_attention_backward",
+    "aten::_scaled_dot_product_flash_attention",
+    "aten::_scaled_dot_product_flash_attention_backward",
+    "aten::_to_copy",
+    "aten::adaptive_avg_pool2d",
+    "aten::batch_norm",
+    "aten::clone",
+    "aten::contiguous",
+    "aten::conv1d",
+    "aten::conv2d",
+    "aten::conv3d",
+    "aten::conv_transpose1d",
+    "aten::conv_transpose2d",
+    "aten::conv_transpose3d",
+    "aten::convolution",
+    "aten::cross_entropy_loss",
+    "aten::cudnn_convolution_backward",
+    "aten::dropout",
+    "aten::einsum",
+    "aten::embedding",
+    "aten::instance_norm",
+    "aten::layer_norm",
+    "aten::linear",
+    "aten::log_softmax",
+    "aten::matmul",
+    "aten::max_pool2d",
+    "aten::multi_head_attention",
+    "aten::reshape",
+    "aten::rms_norm",
+    "aten::scaled_dot_product_attention",
+    "aten::softmax",
+    "aten::to",
+};
+
+std::unordered_map<std::string_view, Model> all_models() {
+  std::unordered_map<std::string_view, Model> models;
+  for (const auto table :
+       {matrix_models(), convolution_models(), attention_models(), memory_models(), onnx_models()}) {
+    for (const auto& [name, model] : table) models.emplace(name, model);
+  }
+  return models;
+}
+
+Model find_model(std::string_view name) {
+  static const auto models = all_models();
+  const auto found = models.find(name);
+  return found == models.end() ? nullptr : found->second;
+}
+
+/// aten::add_ writes its first argument.
+std::string_view without_mark(std::string_view name) {
+  const bool marked = name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
+  return marked ? name.substr(0, name.size() - 1) : name;
+}
+
+bool is_gradient_with_parent(const OpCall& call, const OpFacts* parent) {
+  return parent != nullptr && parent->name == "aten::cudnn_convolution_backward" &&
+         call.name.starts_with("aten::cudnn_convolution_backward_");
+}
+
+}  // namespace
+
+Known<OpModel> model_op(const OpFacts& op, const OpFacts* parent) {
+  const auto call = read_op_call(op);
+  if (!call) return Absent{call.reason()};
+  if (is_gradient_with_parent(*call, parent)) {
+    return map(read_op_call(*parent),
+               [&](const OpCall& around) { return convolution_gradient(*call, around); });
+  }
+  if (is_tensorrt(*call)) return tensorrt_model(*call);
+  if (const Model model = find_model(call->name)) return model(*call);
+  const std::string_view plain = without_mark(call->name);
+  if (is_elementwise(plain)) return elementwise_model(*call, plain);
+  return Absent{"no model for " + call->name.substr(0, 100)};
+}
+
+bool is_composite(std::string_view op_name) {
+  return std::find(std::begin(kComposite), std::end(kComposite), op_name) != std::end(kComposite);
+}
+
+std::string compute_dtype(const std::string& op_dtype, std::string_view kernel_name) {
+  const auto says = [&](std::string_view word) { return kernel_name.find(word) != std::string_view::npos; };
+  const bool is_tf32 = says("tf32") || says("TF32") || says("tensorop_s1688");
+  return op_dtype == "fp32" && is_tf32 ? "tf32" : op_dtype;
+}
+
+}  // namespace nl::analyze
