@@ -42,7 +42,7 @@ bool is_cheap(std::string_view mangled) {
   return references <= kMaxBackReferences && packs <= kMaxPacks;
 }
 
-/// Reads names, one after the other. A run of them without anything between is one qualified name.
+/// Reads names, one after the other. After N, a run of them without anything between is one qualified name.
 class MangledReader {
  public:
   MangledReader(std::string_view text, size_t limit) : text_(text), limit_(limit) {}
@@ -60,7 +60,8 @@ class MangledReader {
     if (c == 'L') return skip_literal();
     if (is_digit(c)) return take_name();
     if (c == 'D') return take_float16();
-    if (c != 'N' && c != 'K') finish();
+    if (c != 'K') finish();
+    nested_ = c == 'N' || (nested_ && c == 'K');
     at_++;
   }
 
@@ -90,6 +91,7 @@ class MangledReader {
     if (name == "_GLOBAL__N_1") return;
     if (!current_.empty()) current_ += "::";
     current_ += name;
+    if (!nested_) finish();
   }
 
   /// DF16b and DF16_: the built-in types of 16 bits.
@@ -115,6 +117,7 @@ class MangledReader {
   std::string_view text_;
   size_t limit_;
   size_t at_ = 2;  // after _Z
+  bool nested_ = false;
   std::string current_;
   MangledNames names_;
 };

@@ -16,10 +16,11 @@ struct Spelling {
 
 /// As a word between underscores.
 constexpr Spelling kWords[] = {
-    {"bf16", "bf16"}, {"bfloat16", "bf16"}, {"fp16", "fp16"}, {"f16", "fp16"},  {"half", "fp16"},
-    {"tf32", "tf32"}, {"fp32", "fp32"},     {"f32", "fp32"},  {"fp64", "fp64"}, {"f64", "fp64"},
-    {"fp8", "fp8"},   {"e4m3", "fp8"},      {"e5m2", "fp8"},  {"e2m1", "fp4"},  {"mxfp8", "fp8"},
-    {"mxfp4", "fp4"}, {"nvfp4", "fp4"},     {"int8", "int8"}, {"i8", "int8"},   {"int4", "int4"},
+    {"bf16", "bf16"}, {"bfloat16", "bf16"}, {"fp16", "fp16"},  {"f16", "fp16"},  {"half", "fp16"},
+    {"tf32", "tf32"}, {"fp32", "fp32"},     {"float", "fp32"}, {"f32", "fp32"},  {"fp64", "fp64"},
+    {"f64", "fp64"},  {"fp8", "fp8"},       {"e4m3", "fp8"},   {"e5m2", "fp8"},  {"e2m1", "fp4"},
+    {"mxfp8", "fp8"}, {"mxfp4", "fp4"},     {"nvfp4", "fp4"},  {"int8", "int8"}, {"i8", "int8"},
+    {"int4", "int4"},
 };
 /// Only in the names of products, where s8 is no counter.
 constexpr Spelling kProductWords[] = {{"s8", "int8"}, {"u8", "int8"}, {"s4", "int4"}, {"u4", "int4"}};
@@ -139,7 +140,10 @@ std::string label_of(const KernelName& name) {
 
 std::string stated_dtype(const KernelName& name) {
   const std::string label = label_of(name);
-  for (const auto dtype : {dtype_of_library_name(label), dtype_of_words(label), dtype_of_functors(name)}) {
+  // The words of a product are its inputs; elsewhere they may be what it makes (scaled_fp8_quant).
+  const auto words = dtype_of_words(label);
+  const auto product = is_product(label) ? words : std::string_view();
+  for (const auto dtype : {dtype_of_library_name(label), product, dtype_of_functors(name), words}) {
     if (!dtype.empty()) return std::string(dtype);
   }
   return std::string(dtype_of_lambda(std::string_view(name.demangled).substr(0, kMaxBytesRead)));

@@ -1,161 +1,123 @@
 #include "analyze/pattern_table.h"
 
-#include <re2/re2.h>
-#include <re2/set.h>
-
 #include <algorithm>
-
-#include "analyze/kernel_name.h"
-#include "base/yaml.h"
+#include <sstream>
 
 namespace nl::analyze {
 namespace {
 
 constexpr size_t kMaxNameBytes = 1024;  // a longer name is matched by its beginning
-constexpr int64_t kEngineBytes = 32 << 20;
-constexpr char kHint[] = "a rule has class, function or op, and may have family, scope and functor";
+constexpr char kHint[] =
+    "rules is a list of {class: rules of the class}: a pattern, a list of patterns or {family: pattern}, "
+    "where a "
+    "pattern may be {name, scope, functor, words}";
 
-/// Bytes, not UTF-8: names are untrusted.
-RE2::Options options() {
-  RE2::Options out;
-  out.set_encoding(RE2::Options::EncodingLatin1);
-  out.set_case_sensitive(false);
-  out.set_never_capture(true);
-  out.set_dot_nl(true);
-  out.set_log_errors(false);
-  out.set_max_mem(kEngineBytes);
-  return out;
+bool fits_one(const LazyPattern& pattern, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return pattern.fits(std::string_view(name).substr(0, kMaxNameBytes));
+  });
+}
+
+bool fits(const PatternTable::Rule& rule, const MatchSubject& subject) {
+  if (!rule.name) return false;
+  if (rule.scope && !rule.scope->fits(std::string_view(subject.scope).substr(0, kMaxNameBytes))) return false;
+  if (!rule.name->fits(std::string_view(subject.name).substr(0, kMaxNameBytes))) return false;
+  return !rule.functor || fits_one(*rule.functor, subject.functors);
 }
 
 }  // namespace
 
-struct PatternTable::Sets {
-  RE2::Set names{options(), RE2::ANCHOR_BOTH};
-  RE2::Set functors{options(), RE2::ANCHOR_BOTH};
-  size_t functor_count = 0;
-};
-
-namespace {
-
-/// Reads the rules of one file; `name` stands in messages.
+/// Reads the rules of one file.
 class RuleReader {
  public:
-  RuleReader(std::string_view name, RE2::Set& names, RE2::Set& functors)
-      : name_(name), names_(names), functors_(functors) {}
+  explicit RuleReader(std::string_view file) { table_.file_ = file; }
 
-  Result<PatternTable::Rule> read(const YamlNode& node) {
-    if (!node.is_map()) return fault(node.line, "a rule must be a mapping");
-    PatternTable::Rule rule;
-    int names = 0;
-    bool has_class = false;
-    for (const auto& [key, line, value] : node.members) {
-      if (!value.is_text()) return fault(line, key.substr(0, 64) + " needs a text");
-      NL_CHECK(take(rule, key, line, value.text));
-      names += key == "function" || key == "op" ? 1 : 0;
-      has_class |= key == "class";
+  Result<PatternTable> read(const YamlNode& root) {
+    const YamlNode* rules = root.is_map() ? root.find("rules") : nullptr;
+    if (rules == nullptr || !rules->is_list()) return fault(root.line, "rules: with a list is expected");
+    for (const auto& block : rules->items) {
+      if (!block.is_map()) return fault(block.line, "a class with its rules is expected");
+      for (const auto& member : block.members) NL_CHECK(take_class(member));
     }
-    if (names != 1 || !has_class) return fault(node.line, "a rule needs a class and one pattern");
-    return rule;
+    return std::move(table_);
   }
 
  private:
-  Error fault(int line, const std::string& what) const { return yaml_error(name_, line, what, kHint); }
+  Error fault(int line, const std::string& what) const { return yaml_error(table_.file_, line, what, kHint); }
 
-  Result<void> take(PatternTable::Rule& rule, const std::string& key, int line, const std::string& text) {
-    if (key == "class") return take_class(rule, line, text);
-    if (key == "family") return take_family(rule, line, text);
-    if (key == "function" || key == "op")
-      return add(names_, line, text).has_value() ? Result<void>() : bad(line);
-    if (key == "functor") return take_functor(rule, line, text);
-    if (key == "scope") return take_scope(rule, line, text);
-    return fault(line, "unknown key: " + key.substr(0, 64));
-  }
-
-  Result<void> take_class(PatternTable::Rule& rule, int line, const std::string& text) {
-    const auto found = find_op_class(text);
-    if (!found) return fault(line, "unknown class: " + text.substr(0, 64));
-    rule.op_class = *found;
+  Result<void> take_class(const YamlMember& member) {
+    const auto op_class = find_op_class(member.key);
+    if (!op_class) return fault(member.line, "unknown class: " + member.key.substr(0, 64));
+    for (const auto& item : member.value.items) NL_CHECK(take_rule(*op_class, {}, item));
+    if (member.value.is_map()) {
+      for (const auto& [family, line, value] : member.value.members) {
+        NL_CHECK(take_rule(*op_class, family, value));
+      }
+    }
+    if (member.value.is_text()) return take_rule(*op_class, {}, member.value);
     return {};
   }
-  Result<void> take_family(PatternTable::Rule& rule, int line, const std::string& text) {
-    if (text.empty()) return fault(line, "the family is empty");
-    rule.family = text;
+
+  Result<void> take_rule(OpClass op_class, const std::string& family, const YamlNode& value) {
+    PatternTable::Rule rule;
+    rule.op_class = op_class;
+    rule.family = family.empty() ? std::string(op_class_name(op_class)) : family;
+    if (value.is_text()) {
+      rule.name = std::make_unique<LazyPattern>(value.text);
+    } else if (!value.is_map()) {
+      return fault(value.line, "a pattern is expected");
+    }
+    for (const auto& member : value.members) NL_CHECK(take_key(rule, member));
+    table_.rules_.push_back(std::move(rule));
     return {};
   }
-  Result<void> take_functor(PatternTable::Rule& rule, int line, const std::string& text) {
-    NL_TRY(rule.functor, add(functors_, line, text));
+
+  Result<void> take_key(PatternTable::Rule& rule, const YamlMember& member) {
+    const auto& [key, line, value] = member;
+    if (!value.is_text()) return fault(line, key.substr(0, 64) + " needs a text");
+    if (key == "words") return take_words(value.text);
+    auto* place = key == "name"      ? &rule.name
+                  : key == "scope"   ? &rule.scope
+                  : key == "functor" ? &rule.functor
+                                     : nullptr;
+    if (place == nullptr) return fault(line, "unknown key: " + key.substr(0, 64));
+    *place = std::make_unique<LazyPattern>(value.text);
     return {};
   }
-  Result<void> take_scope(PatternTable::Rule& rule, int line, const std::string& text) {
-    rule.scope = std::make_unique<RE2>(text, options());
-    return rule.scope->ok() ? Result<void>() : bad(line);
+
+  /// Words lead to the rule that is being read.
+  Result<void> take_words(const std::string& text) {
+    std::istringstream words(text);
+    for (std::string word; words >> word;) table_.words_.emplace(word, table_.rules_.size());
+    return {};
   }
 
-  Result<void> bad(int line) const { return fault(line, "the pattern is not valid"); }
-  Result<int> add(RE2::Set& set, int line, const std::string& pattern) const {
-    const int number = set.Add(pattern, nullptr);
-    if (number < 0) return bad(line).error();
-    return number;
-  }
-
-  std::string name_;
-  RE2::Set& names_;
-  RE2::Set& functors_;
+  PatternTable table_;
 };
 
-}  // namespace
-
-PatternTable::PatternTable() : sets_(std::make_unique<Sets>()) {}
-PatternTable::PatternTable(PatternTable&&) noexcept = default;
-PatternTable& PatternTable::operator=(PatternTable&&) noexcept = default;
-PatternTable::~PatternTable() = default;
-
 Result<PatternTable> PatternTable::load(const EmbeddedFile& file) {
-  const std::string name(file.name);
-  NL_TRY(const YamlNode root, parse_yaml(std::string(file.text), name));
-  const YamlNode* rules = root.is_map() ? root.find("rules") : nullptr;
-  if (rules == nullptr || !rules->is_list())
-    return yaml_error(name, 1, "rules: with a list is expected", kHint);
-  PatternTable table;
-  RuleReader reader(name, table.sets_->names, table.sets_->functors);
-  for (const auto& node : rules->items) {
-    NL_TRY(Rule rule, reader.read(node));
-    table.sets_->functor_count += rule.functor >= 0 ? 1 : 0;
-    table.rules_.push_back(std::move(rule));
-  }
-  if (!table.sets_->names.Compile() || !table.sets_->functors.Compile()) {
-    return Error{ErrorCode::kLimit, "the patterns need too much memory: " + name,
-                 "fewer or simpler patterns"};
-  }
-  return table;
-}
-
-bool PatternTable::fits(const Rule& rule, const MatchSubject& subject,
-                        std::optional<std::vector<bool>>& functors) const {
-  if (rule.scope && !RE2::FullMatch(subject.scope, *rule.scope)) return false;
-  if (rule.functor < 0) return true;
-  if (subject.functors == nullptr) return false;
-  if (!functors) {
-    functors.emplace(sets_->functor_count, false);
-    std::vector<int> found;
-    for (const auto& functor : *subject.functors) {
-      sets_->functors.Match(last_component(functor).substr(0, kMaxNameBytes), &found);
-      for (const int number : found) (*functors)[static_cast<size_t>(number)] = true;
-    }
-  }
-  return (*functors)[static_cast<size_t>(rule.functor)];
+  NL_TRY(const YamlNode root, parse_yaml(std::string(file.text), std::string(file.name)));
+  return RuleReader(file.name).read(root);
 }
 
 const PatternTable::Rule* PatternTable::find(const MatchSubject& subject) const {
-  std::vector<int> found;
-  if (!sets_->names.Match(subject.name.substr(0, kMaxNameBytes), &found)) return nullptr;
-  std::sort(found.begin(), found.end());
-  std::optional<std::vector<bool>> functors;
-  for (const int number : found) {
-    const Rule& rule = rules_[static_cast<size_t>(number)];
-    if (fits(rule, subject, functors)) return &rule;
+  const auto word = words_.find(subject.name);
+  const size_t end = word == words_.end() ? rules_.size() : word->second;
+  for (size_t i = 0; i < end; i++) {
+    if (fits(rules_[i], subject)) return &rules_[i];
   }
-  return nullptr;
+  return word == words_.end() ? nullptr : &rules_[end];
+}
+
+Result<void> PatternTable::check() const {
+  for (const Rule& rule : rules_) {
+    for (const auto* pattern : {&rule.name, &rule.scope, &rule.functor}) {
+      if (*pattern && !(*pattern)->is_valid()) {
+        return Error{ErrorCode::kBadInput, file_ + ": not a valid pattern in a rule of " + rule.family};
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace nl::analyze

@@ -1,28 +1,26 @@
 #pragma once
 // PatternTable: ordered rules of data/taxonomy/*.yaml, of which the first that fits names a class and a
-// family. Patterns must fit a whole name. Thread-safe once loaded.
+// family. Patterns must fit a whole name, in lower case. Thread-safe once loaded.
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "analyze/lazy_pattern.h"
 #include "analyze/op_class.h"
 #include "base/embedded_file.h"
 #include "base/result.h"
-
-namespace re2 {
-class RE2;
-}
+#include "base/yaml.h"
 
 namespace nl::analyze {
 
-/// What a rule can look at; views of the caller's text.
+/// What a rule can look at, all of it in lower case.
 struct MatchSubject {
-  std::string_view name;                               ///< for function: and op:
-  std::string_view scope = {};                         ///< namespaces
-  const std::vector<std::string>* functors = nullptr;  ///< qualified names of template arguments
+  std::string name;
+  std::string scope = {};                  ///< namespaces
+  std::vector<std::string> functors = {};  ///< names of template arguments, without namespaces
 };
 
 class PatternTable {
@@ -30,26 +28,23 @@ class PatternTable {
   struct Rule {
     OpClass op_class = OpClass::k_other;
     std::string family;
-    std::unique_ptr<re2::RE2> scope;  ///< nullptr: any
-    int functor = -1;                 ///< number in the set of functors; -1: any
+    std::unique_ptr<LazyPattern> name;     ///< nullptr: only by its words
+    std::unique_ptr<LazyPattern> scope;    ///< nullptr: any
+    std::unique_ptr<LazyPattern> functor;  ///< nullptr: any
   };
 
   static Result<PatternTable> load(const EmbeddedFile& file);
-  PatternTable(PatternTable&&) noexcept;
-  PatternTable& operator=(PatternTable&&) noexcept;
-  ~PatternTable();
 
   /// nullptr if no rule fits.
   const Rule* find(const MatchSubject& subject) const;
-  size_t size() const { return rules_.size(); }
+  /// Compiles every pattern; load() leaves that to the first use.
+  Result<void> check() const;
 
  private:
-  struct Sets;
-  PatternTable();
-  bool fits(const Rule& rule, const MatchSubject& subject, std::optional<std::vector<bool>>& functors) const;
-
+  friend class RuleReader;
+  std::string file_;
   std::vector<Rule> rules_;
-  std::unique_ptr<Sets> sets_;
+  std::unordered_map<std::string, size_t> words_;  ///< whole names, to the first rule that lists them
 };
 
 }  // namespace nl::analyze

@@ -57,6 +57,18 @@ std::string_view scope_of(std::string_view qualified) {
   return at == std::string_view::npos ? std::string_view() : qualified.substr(0, at);
 }
 
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return out;
+}
+
+MatchSubject subject_of(const KernelName& name) {
+  MatchSubject out{lower(name.short_name.substr(0, kMaxNameBytes)), lower(scope_of(name.function))};
+  for (const auto& functor : name.functors) out.functors.push_back(lower(last_component(functor)));
+  return out;
+}
+
 OpClass class_of(const PatternTable::Rule* rule) {
   return rule == nullptr ? OpClass::k_other : rule->op_class;
 }
@@ -113,10 +125,15 @@ Result<Taxonomy> Taxonomy::built_in() {
   return Taxonomy(std::move(kernels), std::move(ops), std::move(layers));
 }
 
+Result<void> Taxonomy::check() const {
+  for (const PatternTable* table : {&kernels_, &ops_, &layers_}) NL_CHECK(table->check());
+  return {};
+}
+
 KernelIdentity Taxonomy::kernel(std::string_view raw_name) const {
   KernelIdentity out;
   out.name = parse_kernel_name(raw_name);
-  const auto* rule = kernels_.find({out.name.short_name, scope_of(out.name.function), &out.name.functors});
+  const auto* rule = kernels_.find(subject_of(out.name));
   out.op_class = class_of(rule);
   out.family = rule == nullptr ? "other" : rule->family;
   return out;
@@ -126,7 +143,7 @@ OpClass Taxonomy::op(std::string_view op_name_or_type) const {
   constexpr std::string_view kEngineCall = "autograd::engine::evaluate_function: ";
   std::string_view name = op_name_or_type.substr(0, kMaxNameBytes);
   if (name.starts_with(kEngineCall)) name.remove_prefix(kEngineCall.size());
-  return class_of(ops_.find({plain_op(last_component(name)), scope_of(name)}));
+  return class_of(ops_.find({plain_op(last_component(name)), lower(scope_of(name))}));
 }
 
 OpClass Taxonomy::layer_type(std::string_view type) const {

@@ -28,6 +28,8 @@ class Taxonomy {
   OpClass op(std::string_view op_name_or_type) const;
   /// A layer of a TensorRT engine; either may be empty. A fusion has the class of its heaviest part.
   OpClass layer(std::string_view layer_type, std::string_view layer_name) const;
+  /// Compiles every pattern, which is otherwise left to the first name that needs it.
+  Result<void> check() const;
 
  private:
   Taxonomy(PatternTable kernels, PatternTable ops, PatternTable layers)
