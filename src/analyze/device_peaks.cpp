@@ -56,6 +56,7 @@ DevicePeaks shared(const DevicePeaks& a, const DevicePeaks& b) {
   peaks.bandwidth_source = joined(a.bandwidth_source, b.bandwidth_source, "; ");
   peaks.bandwidth = shared(a.bandwidth, b.bandwidth, "bandwidths", peaks.device);
   peaks.boost_hz = shared(a.boost_hz, b.boost_hz, "clocks", peaks.device);
+  peaks.cache_bytes = shared(a.cache_bytes, b.cache_bytes, "caches", peaks.device);
   peaks.units = shared(a.units, b.units, "units", peaks.device);
   peaks.dense = shared(a.dense, b.dense, " peaks", peaks.device);
   peaks.sparse = shared(a.sparse, b.sparse, " peaks with sparsity", peaks.device);
@@ -114,8 +115,8 @@ class DeviceReader {
 
   Result<void> known_keys(const YamlNode& node) const {
     constexpr std::string_view kKeys[] = {
-        "device",   "note",      "vendor", "names",  "generic_names", "memory_bytes",    "units",
-        "boost_hz", "bandwidth", "dense",  "sparse", "source",        "bandwidth_source"};
+        "device", "note",     "vendor",    "names", "generic_names", "memory_bytes", "cache_bytes",
+        "units",  "boost_hz", "bandwidth", "dense", "sparse",        "source",       "bandwidth_source"};
     for (const auto& member : node.members) {
       if (std::find(std::begin(kKeys), std::end(kKeys), member.key) == std::end(kKeys)) {
         return fault(member.line, "unknown key: " + member.key.substr(0, 64));
@@ -177,6 +178,7 @@ class DeviceReader {
   Result<void> figures(const YamlNode& node, DevicePeaks& peaks) const {
     NL_CHECK(figure(node, peaks, "bandwidth", peaks.bandwidth));
     NL_CHECK(figure(node, peaks, "boost_hz", peaks.boost_hz));
+    NL_CHECK(figure(node, peaks, "cache_bytes", peaks.cache_bytes));
     NL_CHECK(units(node, peaks));
     NL_CHECK(rates(node, "dense", peaks.dense));
     NL_CHECK(rates(node, "sparse", peaks.sparse));

@@ -32,6 +32,7 @@ struct DevicePeaks {
   std::string bandwidth_source;
   Known<double> bandwidth = Absent{};  ///< of the device memory, bytes per second
   Known<double> boost_hz = Absent{};
+  Known<double> cache_bytes = Absent{};  ///< of the last cache in front of the memory
   Known<int64_t> units = Absent{};
   Rates dense = {};   ///< operations per second by data type; a multiply-add is two
   Rates sparse = {};  ///< the same with 2:4 structured sparsity

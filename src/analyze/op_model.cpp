@@ -65,10 +65,19 @@ Model find_model(std::string_view name) {
   return found == models.end() ? nullptr : found->second;
 }
 
+bool is_of_lists(const OpCall& call) {
+  return std::any_of(call.args.begin(), call.args.end(), [](const OpArg& arg) { return arg.is_list; });
+}
+
 /// aten::add_ writes its first argument.
 std::string_view without_mark(std::string_view name) {
   const bool marked = name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
   return marked ? name.substr(0, name.size() - 1) : name;
+}
+
+bool names_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
 bool is_gradient_with_parent(const OpCall& call, const OpFacts* parent) {
@@ -89,6 +98,7 @@ Known<OpModel> model_op(const OpFacts& op, const OpFacts* parent) {
   if (const Model model = find_model(call->name)) return model(*call);
   const std::string_view plain = without_mark(call->name);
   if (is_elementwise(plain)) return elementwise_model(*call, plain);
+  if (is_of_lists(*call)) return Absent{"the dtype of a list of tensors is not in the source"};
   return Absent{"no model for " + call->name.substr(0, 100)};
 }
 
@@ -96,10 +106,13 @@ bool is_composite(std::string_view op_name) {
   return std::find(std::begin(kComposite), std::end(kComposite), op_name) != std::end(kComposite);
 }
 
-std::string compute_dtype(const std::string& op_dtype, std::string_view kernel_name) {
-  const auto says = [&](std::string_view word) { return kernel_name.find(word) != std::string_view::npos; };
-  const bool is_tf32 = says("tf32") || says("TF32") || says("tensorop_s1688");
+std::string compute_dtype(const std::string& op_dtype, std::string_view kernel_names) {
+  const bool is_tf32 = names_any(kernel_names, {"tf32", "TF32", "tensorop_s1688"});
   return op_dtype == "fp32" && is_tf32 ? "tf32" : op_dtype;
+}
+
+bool saves_operations(std::string_view kernel_names) {
+  return names_any(kernel_names, {"winograd", "Winograd", "miopenSp3AsmConv", "fft2d_", "fft1d_"});
 }
 
 }  // namespace nl::analyze

@@ -36,6 +36,9 @@ Known<OpModel> model_op(const OpFacts& op, const OpFacts* parent = nullptr);
 bool is_composite(std::string_view op_name);
 
 /// Work in fp32 runs as tf32 if the kernel says so, and then the peak of tf32 counts.
-std::string compute_dtype(const std::string& op_dtype, std::string_view kernel_name);
+std::string compute_dtype(const std::string& op_dtype, std::string_view kernel_names);
+
+/// Winograd's and Fourier's convolutions, whose operations are fewer than those of the direct one.
+bool saves_operations(std::string_view kernel_names);
 
 }  // namespace nl::analyze

@@ -72,9 +72,14 @@ Known<Roofline> roofline(const Work& work, int64_t time_ns, const Known<double>&
 }
 
 Known<Roofline> roofline(const OpModel& model, int64_t time_ns, const DevicePeaks& peaks,
-                         std::string_view kernel_name) {
-  const auto peak = peaks.peak(compute_dtype(model.dtype, kernel_name));
-  return roofline(Work{model.flops, model.bytes_min}, time_ns, peak, peaks.bandwidth);
+                         std::string_view kernel_names) {
+  if (saves_operations(kernel_names))
+    return Absent{"the kernels need fewer operations than the model counts"};
+  const auto peak = peaks.peak(compute_dtype(model.dtype, kernel_names));
+  return map(roofline(Work{model.flops, model.bytes_min}, time_ns, peak, peaks.bandwidth), [&](Roofline out) {
+    out.fits_cache = peaks.cache_bytes && static_cast<double>(model.bytes_min) <= *peaks.cache_bytes;
+    return out;
+  });
 }
 
 Compared compare(Known<int64_t> model, Known<int64_t> counter) {

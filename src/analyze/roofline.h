@@ -27,6 +27,7 @@ struct Roofline {
   double roof_time_ns = 0;  ///< max(operations / peak, bytes / bandwidth)
   Share share = {};         ///< roof time / measured time
   Bound bound = Bound::kMemory;
+  bool fits_cache = false;  ///< a cache that is known may hold all bytes, so that the memory is no roof
 };
 
 struct Work {
@@ -39,10 +40,12 @@ struct Work {
 Known<Roofline> roofline(const Work& work, int64_t time_ns, const Known<double>& peak,
                          const Known<double>& bandwidth);
 
-/// With the dense peak of the model's dtype, or of tf32 if the kernel runs in it. Elementwise work is held
+/// With the dense peak of the model's dtype, or of tf32 if the kernels run in it. Elementwise work is held
 /// against the same peak, which is a bound for it, if a loose one; memory bounds it long before.
+/// `kernel_names` are those of the op's kernels, joined by anything. Absent for kernels that need fewer
+/// operations than the model counts.
 Known<Roofline> roofline(const OpModel& model, int64_t time_ns, const DevicePeaks& peaks,
-                         std::string_view kernel_name = {});
+                         std::string_view kernel_names = {});
 
 /// A figure from a model and the same from a counter.
 struct Compared {

@@ -372,6 +372,8 @@ TEST(OpModel, TensorRtConvolution) {
 // ---- Absence and hostile input
 
 TEST(OpModel, UnknownIsNotZero) {
+  expect_absent({.name = "aten::cat", .shapes = "[[[2,3],[2,3]],[]]", .dtypes = R"(["TensorList","Scalar"])"},
+                "the dtype of a list of tensors is not in the source");
   expect_absent({.name = "aten::mm"}, "no shapes in the source");
   expect_absent({.name = "aten::foo", .shapes = "[[1]]", .dtypes = R"(["float"])"}, "no model for aten::foo");
   expect_absent({.name = "aten::mm", .shapes = "[[2,3],[3,4]]", .dtypes = R"(["Mystery","Mystery"])"},
@@ -477,6 +479,11 @@ TEST(OpModel, CompositeOpsAreNamed) {
   EXPECT_TRUE(is_composite("aten::scaled_dot_product_attention"));
   EXPECT_FALSE(is_composite("aten::addmm"));
   EXPECT_FALSE(is_composite("aten::_flash_attention_forward"));
+}
+
+TEST(OpModel, KernelsThatSaveOperationsAreNamed) {
+  EXPECT_TRUE(saves_operations("void cudnn::winograd_nonfused::winogradForwardOutput4x4<float, float>"));
+  EXPECT_FALSE(saves_operations("void implicit_convolve_sgemm<float, float, 1024, 6, 7, 3, 3, 5, 1>"));
 }
 
 TEST(OpModel, Fp32RunsAsTf32IfTheKernelSaysSo) {

@@ -100,6 +100,17 @@ TEST(Roofline, UsesThePeakOfTheDtypeThatRuns) {
   const auto tensor = roofline(model, 16'000'000, *a100, "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize");
   EXPECT_DOUBLE_EQ(tensor->share.value, 0.125);
   EXPECT_FALSE(roofline(OpModel{1, 1, "int64", "elementwise"}, 1, *a100));
+  EXPECT_FALSE(
+      roofline(model, 16'000'000, *a100, "volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1"));
+}
+
+TEST(Roofline, TellsWhatFitsTheCache) {
+  auto table = PeakTable::built_in();
+  ASSERT_TRUE(table);
+  const auto v100 = table->find("Tesla V100-SXM2-32GB");  // with a cache of 6 MiB
+  ASSERT_TRUE(v100);
+  EXPECT_TRUE(roofline(OpModel{0, 6 << 20, "fp32", "copy"}, 4000, *v100)->fits_cache);
+  EXPECT_FALSE(roofline(OpModel{0, (6 << 20) + 1, "fp32", "copy"}, 4000, *v100)->fits_cache);
 }
 
 TEST(Counters, DisagreeAboveTenPercent) {
