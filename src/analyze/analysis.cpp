@@ -27,14 +27,29 @@ json share_of(int64_t part, int64_t whole) {
   return whole == 0 ? json(nullptr) : json(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-/// Name of a device in run.json; of several ranks' files the first that has it.
-std::string hardware_name(const json& document, const Device& device) {
-  if (device.is_host) return "host";
+/// Entry of a device in run.json; of several ranks' files the first that has it. null if there is none.
+json hardware_of(const json& document, const Device& device) {
   const json& all = document["hardware"]["devices"];
   for (const auto& entry : all) {
-    if (device.number && entry["device"] == *device.number) return entry.value("name", "");
+    if (device.number && entry["device"] == *device.number) return entry;
   }
-  return !device.number && all.size() == 1 ? all[0].value("name", "") : "";
+  return !device.number && !device.is_host && all.size() == 1 ? all[0] : json(nullptr);
+}
+
+std::string hardware_name(const json& entry) {
+  return entry.is_object() ? entry.value("name", "") : "";
+}
+
+std::optional<int64_t> number_of(const json& entry, const char* key) {
+  const auto it = entry.find(key);
+  if (it == entry.end() || !it->is_number_integer()) return std::nullopt;
+  return it->get<int64_t>();
+}
+
+Known<DevicePeaks> peaks_of(const PeakTable& table, const json& entry) {
+  const std::string name = hardware_name(entry);
+  if (name.empty()) return Absent{"the source does not name the device"};
+  return table.find(DeviceFacts{name, number_of(entry, "memory_bytes"), number_of(entry, "multiprocessors")});
 }
 
 void add_memory(MeasuredDevice& device, const IntervalSet& window) {
@@ -53,6 +68,18 @@ void add_memory(MeasuredDevice& device, const IntervalSet& window) {
   } else {
     device.metrics.set(Metric::allocation_count, peaks.events);
   }
+}
+
+void add_roofline(MeasuredDevice& device, const PreparedRun& run, const Sources& sources, const json& entry,
+                  const IntervalSet& window) {
+  const Known<DevicePeaks> peaks = peaks_of(sources.peaks, entry);
+  if (device.state->device.is_host) {
+    device.roofline.peaks = Absent{"no device work in the run"};
+    device.roofline.without_model["no device work in the run"] = 0;
+  } else {
+    device.roofline = op_roofline(run, sources.arguments, device.state->device, peaks, window);
+  }
+  set_roofline_metrics(device.metrics, device.roofline);
 }
 
 json decomposition_json(const Decomposition& sum) {
@@ -120,6 +147,7 @@ json device_json(const MeasuredDevice& measured, const IntervalSet& window, cons
   out["idle_causes"] = causes_json(*measured.state, window);
   out["classes"] = classes_json(measured.metrics);
   out["metrics"] = metrics_json(measured.metrics);
+  out["roofline"] = to_json(measured.roofline, options.top);
   if (options.with_figures) {
     out["strip"] = strip_json(device, window);
     if (measured.memory != nullptr && !window.empty()) out["memory"] = memory_json(*measured.memory, window);
@@ -127,19 +155,26 @@ json device_json(const MeasuredDevice& measured, const IntervalSet& window, cons
   return out;
 }
 
-json limiter_json(const Measured& measured) {
-  json best = nullptr;
+/// Of the device with the largest first one.
+json limiters_json(const Measured& measured) {
+  const MeasuredDevice* most = nullptr;
+  std::vector<Limiter> best;
   for (const MeasuredDevice& device : measured.devices) {
-    const auto limiter = top_limiter(device.metrics, device.state->device.is_host);
-    if (!limiter || (!best.is_null() && best["share"].get<double>() >= limiter->share)) continue;
-    best = {{"device", device_key(device.state->device)},
-            {"rank", optional_number(device.state->device.rank)},
-            {"what", limiter->what},
-            {"time_ns", limiter->time_ns},
-            {"share", limiter->share},
-            {"words", limiter->words}};
+    auto list = limiters(device.metrics, device.state->device.is_host);
+    if (list.empty() || (!best.empty() && best.front().share >= list.front().share)) continue;
+    most = &device;
+    best = std::move(list);
   }
-  return best;
+  json out = json::array();
+  for (const Limiter& limiter : best) {
+    out.push_back({{"device", device_key(most->state->device)},
+                   {"rank", optional_number(most->state->device.rank)},
+                   {"what", limiter.what},
+                   {"time_ns", limiter.time_ns},
+                   {"share", limiter.share},
+                   {"words", limiter.words}});
+  }
+  return out;
 }
 
 /// The first rows of a table, and what the others come to.
@@ -367,18 +402,18 @@ json metrics_json(const MetricSet& metrics) {
   return out;
 }
 
-Result<Measured> measure(const PreparedRun& run, const std::map<int32_t, MemoryTimeline>& memory,
-                         const json& document, const std::string& window) {
+Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window) {
   Measured measured;
   NL_TRY(measured.window, window_named(window, run.timeline, run.windows));
   for (const DeviceState& state : run.devices) {
-    MeasuredDevice device{&state, hardware_name(document, state.device),
-                          device_metrics(run, state, measured.window)};
+    const json entry = hardware_of(sources.document, state.device);
+    MeasuredDevice device{&state, hardware_name(entry), device_metrics(run, state, measured.window)};
     if (state.device.number) {
-      const auto it = memory.find(*state.device.number);
-      if (it != memory.end()) device.memory = &it->second;
+      const auto it = sources.memory.find(*state.device.number);
+      if (it != sources.memory.end()) device.memory = &it->second;
     }
     add_memory(device, measured.window);
+    add_roofline(device, run, sources, entry, measured.window);
     measured.devices.push_back(std::move(device));
   }
   return measured;
@@ -394,7 +429,7 @@ json analysis_json(const PreparedRun& run, const Measured& measured, const Taxon
                    {"total_ns", total_length(measured.window)},
                    {"pieces", measured.window.size()},
                    {"intervals", pieces}};
-  out["limiter"] = limiter_json(measured);
+  out["limiters"] = limiters_json(measured);
   json devices = json::array();
   for (const MeasuredDevice& device : measured.devices)
     devices.push_back(device_json(device, measured.window, options));

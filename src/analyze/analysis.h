@@ -8,6 +8,7 @@
 
 #include "analyze/device_metrics.h"
 #include "analyze/memory.h"
+#include "analyze/op_roofline.h"
 #include "analyze/taxonomy.h"
 
 namespace nl::analyze {
@@ -15,8 +16,10 @@ namespace nl::analyze {
 struct AnalysisOptions {
   std::string window = "whole";
   PhaseNames phases = {};
-  int64_t top = 10;           ///< rows of each table; what they leave out is a row of its own
-  bool with_figures = false;  ///< also what pictures need: strips of time, memory over time
+  int64_t top = 10;             ///< rows of each table; what they leave out is a row of its own
+  std::string peaks_file = {};  ///< a user's device peaks
+  std::vector<std::string> rule_folders = {};  ///< a user's rules
+  bool with_figures = false;                   ///< also what pictures need: strips of time, memory over time
 };
 
 /// One device: its state, metrics and memory.
@@ -25,6 +28,7 @@ struct MeasuredDevice {
   std::string name;  ///< of the hardware; empty if the source does not say
   MetricSet metrics;
   const MemoryTimeline* memory = nullptr;
+  RooflineTable roofline = {};
 };
 
 struct Measured {
@@ -32,11 +36,17 @@ struct Measured {
   std::vector<MeasuredDevice> devices;
 };
 
-/// `document` is the run's run.json.
-Result<Measured> measure(const PreparedRun& run, const std::map<int32_t, MemoryTimeline>& memory,
-                         const nlohmann::json& document, const std::string& window);
+/// What besides the time line a measure needs.
+struct Sources {
+  const nlohmann::json& document;  ///< run.json
+  std::map<int32_t, MemoryTimeline> memory = {};
+  OpArguments arguments = {};
+  PeakTable peaks;
+};
 
-/// window, windows, limiter, devices, top_kernels, top_ops, top_modules, phases, coverage. See
+Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window);
+
+/// window, limiters, devices, steps, coverage, top_kernels, top_ops, top_modules, phases. See
 /// docs/metrics.md.
 nlohmann::json analysis_json(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
                              const AnalysisOptions& options);

@@ -68,7 +68,7 @@ class Measuring {
     int64_t host_late = 0;
     for (size_t i = 0; i < kIdleCauses; i++) {
       const auto cause = static_cast<IdleCause>(i);
-      const bool fits = device_.is_host == (cause == IdleCause::kOutsideOps);
+      const bool fits = device_.is_host == is_host_cause(cause);
       if (fits) {
         metrics_.set(idle_metric(cause), causes[i]);
       } else {

@@ -26,7 +26,9 @@ constexpr std::array<Described, kIdleCauses> kCauses = {{
     {"queued", "work was queued; no evidence why it did not start", Metric::idle_queued_time},
     {"unlinked", "the launch of the next work is not in the capture", Metric::idle_unlinked_time},
     {"end", "after the last device work of the capture", Metric::idle_end_time},
-    {"outside_ops", "outside of ops", Metric::idle_outside_ops_time},
+    {"setup", "model loading and session initialisation", Metric::idle_setup_time},
+    {"outside_ops", "outside of ops: scheduling, interpreter, or not recorded",
+     Metric::idle_outside_ops_time},
 }};
 
 /// The kinds of host activity, the most telling first: a moment that is in several counts for the first.
@@ -102,7 +104,32 @@ void cut_launched_in_time(GapCutter& gap, const IntervalSet& waits) {
   }
 }
 
+/// Ranges in which a session is made ready, as ONNX Runtime names them.
+IntervalSet setup_ranges(const Timeline& run) {
+  std::vector<Interval> ranges;
+  for (size_t i = 0; i < run.spans.size(); i++) {
+    if (run.spans.kind[i] != model::SpanKind::annotation) continue;
+    const std::string_view name = run.names[run.spans.name[i]];
+    if (name == "session_initialization" || name.starts_with("model_loading"))
+      ranges.push_back(run.spans.interval(i));
+  }
+  return union_of(std::move(ranges));
+}
+
+void cut_host_idle(GapCutter& gap, const IntervalSet& setup) {
+  while (gap.at() < gap.end()) {
+    const auto it = first_ending_after(setup, gap.at());
+    if (it == setup.end()) return gap.until(gap.end(), IdleCause::kOutsideOps);
+    gap.until(it->begin, IdleCause::kOutsideOps);
+    gap.until(it->end, IdleCause::kSetup);
+  }
+}
+
 }  // namespace
+
+bool is_host_cause(IdleCause cause) {
+  return cause == IdleCause::kSetup || cause == IdleCause::kOutsideOps;
+}
 
 std::string_view idle_cause_name(IdleCause cause) {
   return kCauses[static_cast<size_t>(cause)].name;
@@ -151,13 +178,14 @@ IntervalSet HostActivity::everywhere(IdleCause kind) const {
 std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
                                     const IntervalSet& waits) {
   std::vector<IdlePiece> pieces;
+  const IntervalSet setup = device.is_host ? setup_ranges(run) : IntervalSet{};
   size_t next = 0;
   for (const Interval& idle : subtract({run.capture}, device.busy)) {
     while (next < device.work.size() && device.work[next].start < idle.end) next++;
     const bool none_left = next == device.work.size();
     GapCutter gap(pieces, idle, none_left ? kNoRow : static_cast<uint32_t>(next));
     if (device.is_host) {
-      gap.until(idle.end, IdleCause::kOutsideOps);
+      cut_host_idle(gap, setup);
     } else if (none_left) {
       gap.until(idle.end, IdleCause::kEnd);
     } else if (const uint32_t launch = device.work[next].launch; launch == kNoRow) {

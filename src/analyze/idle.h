@@ -26,6 +26,7 @@ enum class IdleCause : uint8_t {
   kQueued,
   kUnlinked,
   kEnd,
+  kSetup,
   kOutsideOps
 };
 inline constexpr size_t kIdleCauses = static_cast<size_t>(IdleCause::kOutsideOps) + 1;
@@ -45,6 +46,9 @@ struct IdlePiece {
 
 /// Gaps whose work was launched in time and that are shorter than this are the device's own turnaround.
 inline constexpr int64_t kTurnaroundNs = 10'000;
+
+/// Of a host without device work: setup is what ranges of model loading and session initialisation cover.
+bool is_host_cause(IdleCause cause);
 
 /// What the threads of the host did, by the kinds that idle causes tell apart. Filled per thread when asked
 /// for.

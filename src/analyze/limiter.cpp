@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <vector>
+#include <algorithm>
 
 #include "analyze/idle.h"
 
@@ -47,32 +47,33 @@ bool is_slow_host(IdleCause cause) {
 
 }  // namespace
 
-Known<Limiter> top_limiter(const MetricSet& metrics, bool is_host) {
-  const int64_t window = known_ns(metrics, Metric::total_time);
-  if (window == 0) return Absent{"the window is empty"};
-  std::vector<Limiter> candidates = {
+std::vector<Limiter> limiters(const MetricSet& metrics, bool is_host) {
+  std::vector<Limiter> list = {
       {"compute", known_ns(metrics, Metric::compute_time), 0, compute_words(metrics, is_host)},
       {"exposed_comm", known_ns(metrics, Metric::exposed_comm_time), 0,
        "communication that no compute hides"},
-      {"exposed_copy", known_ns(metrics, Metric::exposed_copy_time), 0, "copies that nothing hides"}};
-  Limiter host{"host", 0, 0, "the device waits for the host to launch: ops, interpreter and launch calls"};
+      {"exposed_copy", known_ns(metrics, Metric::exposed_copy_time), 0, "copies that nothing hides"},
+      {"host", 0, 0, "the device waits for the host to launch: ops, interpreter and launch calls"}};
+  Limiter& host = list.back();
+  std::vector<Limiter> idle;
   for (size_t i = 0; i < kIdleCauses; i++) {
     const auto cause = static_cast<IdleCause>(i);
     const int64_t ns = known_ns(metrics, idle_metric(cause));
     if (is_slow_host(cause)) {
       host.time_ns += ns;
     } else {
-      candidates.push_back({std::string(idle_cause_name(cause)), ns, 0,
-                            "the device is idle: " + std::string(idle_cause_words(cause))});
+      const std::string words(idle_cause_words(cause));
+      idle.push_back(
+          {std::string(idle_cause_name(cause)), ns, 0, is_host ? words : "the device is idle: " + words});
     }
   }
-  candidates.push_back(host);
-  Limiter top = candidates.front();
-  for (const Limiter& candidate : candidates) {
-    if (candidate.time_ns > top.time_ns) top = candidate;
-  }
-  top.share = static_cast<double>(top.time_ns) / static_cast<double>(window);
-  return top;
+  list.insert(list.end(), idle.begin(), idle.end());
+  std::erase_if(list, [](const Limiter& limiter) { return limiter.time_ns == 0; });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Limiter& a, const Limiter& b) { return a.time_ns > b.time_ns; });
+  const auto window = static_cast<double>(known_ns(metrics, Metric::total_time));
+  for (Limiter& limiter : list) limiter.share = static_cast<double>(limiter.time_ns) / window;
+  return list;
 }
 
 }  // namespace nl::analyze

@@ -1,7 +1,9 @@
 #pragma once
-// The top limiter: what takes most of the window, in one line.
+// Limiters: what takes the time of the window, the largest first, each in one line. Together they are the
+// window.
 
 #include <string>
+#include <vector>
 
 #include "analyze/metric.h"
 
@@ -14,7 +16,7 @@ struct Limiter {
   std::string words;  ///< for people: what it is
 };
 
-/// absent if the window is empty or nothing is known of it.
-Known<Limiter> top_limiter(const MetricSet& metrics, bool is_host);
+/// By time; those without any are left out. Empty if the window is.
+std::vector<Limiter> limiters(const MetricSet& metrics, bool is_host);
 
 }  // namespace nl::analyze

@@ -66,7 +66,9 @@ class Models {
     return {run_.timeline.spans.name[span], arguments_.shapes[span], arguments_.dtypes[span],
             arguments_.strides[span], arguments_.inputs[span]};
   }
-  std::string_view text(uint32_t id) const { return id == kNoRow ? std::string_view() : arguments_.texts[id]; }
+  std::string_view text(uint32_t id) const {
+    return id == kNoRow ? std::string_view() : arguments_.texts[id];
+  }
   OpFacts facts_of(uint32_t span) const {
     OpFacts facts;
     facts.name = run_.timeline.names[run_.timeline.spans.name[span]];
@@ -132,14 +134,12 @@ Totals totals_of(const RooflineTable& table) {
 
 json row_json(const RooflineRow& row, const Known<DevicePeaks>& peaks) {
   const auto time = static_cast<double>(row.kernel_ns);
-  json out = {{"name", row.name},
-              {"class", std::string(op_class_name(row.op_class))},
-              {"dtype", row.dtype},
-              {"calls", row.calls},
-              {"flops", row.flops},
-              {"bytes", row.bytes},
+  json out = {{"name", row.name},          {"class", std::string(op_class_name(row.op_class))},
+              {"dtype", row.dtype},        {"calls", row.calls},
+              {"flops", row.flops},        {"bytes", row.bytes},
               {"kernel_ns", row.kernel_ns}};
-  out["intensity"] = row.bytes == 0 ? json(nullptr) : json(static_cast<double>(row.flops) / static_cast<double>(row.bytes));
+  out["intensity"] =
+      row.bytes == 0 ? json(nullptr) : json(static_cast<double>(row.flops) / static_cast<double>(row.bytes));
   out["flops_per_s"] = time == 0 ? json(nullptr) : json(static_cast<double>(row.flops) / time * 1e9);
   out["bytes_per_s"] = time == 0 ? json(nullptr) : json(static_cast<double>(row.bytes) / time * 1e9);
   if (!row.has_roof || time == 0) {
@@ -163,11 +163,13 @@ Result<OpArguments> load_op_arguments(store::Connection& connection, const Prepa
       if (work.op == kNoRow || state.device.is_host) continue;
       wanted[work.op] = true;
       const uint32_t parent = run.timeline.spans.parent[work.op];
-      if (parent != kNoRow && run.timeline.spans.op[parent] != kNoRow) wanted[run.timeline.spans.op[parent]] = true;
+      if (parent != kNoRow && run.timeline.spans.op[parent] != kNoRow)
+        wanted[run.timeline.spans.op[parent]] = true;
     }
   }
   OpArguments arguments;
-  std::vector<uint32_t>* columns[] = {&arguments.shapes, &arguments.dtypes, &arguments.strides, &arguments.inputs};
+  std::vector<uint32_t>* columns[] = {&arguments.shapes, &arguments.dtypes, &arguments.strides,
+                                      &arguments.inputs};
   for (auto* column : columns) column->assign(spans, kNoRow);
   size_t row = 0;
   NL_CHECK(connection.stream("SELECT shapes, dtypes, strides, inputs FROM spans",
@@ -175,7 +177,8 @@ Result<OpArguments> load_op_arguments(store::Connection& connection, const Prepa
                                for (size_t i = 0; i < chunk.size() && row < spans; i++, row++) {
                                  if (!wanted[row]) continue;
                                  for (size_t c = 0; c < 4; c++) {
-                                   if (!chunk.is_null(c, i)) (*columns[c])[row] = arguments.texts.add(chunk.text(c, i));
+                                   if (!chunk.is_null(c, i))
+                                     (*columns[c])[row] = arguments.texts.add(chunk.text(c, i));
                                  }
                                }
                                return {};
@@ -215,11 +218,17 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
 }
 
 void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table) {
-  static constexpr Metric kAll[] = {Metric::model_flops,  Metric::model_bytes, Metric::mfu,
-                                    Metric::mbu,          Metric::roof_time,   Metric::roof_share,
-                                    Metric::memory_bound_time, Metric::fp32_matrix_time};
-  metrics.set(Metric::modelled_share, share(static_cast<double>(table.modelled_ns), static_cast<double>(table.kernel_ns),
-                                            "no kernels in the window"));
+  static constexpr Metric kAll[] = {Metric::model_flops,
+                                    Metric::model_bytes,
+                                    Metric::mfu,
+                                    Metric::mbu,
+                                    Metric::roof_time,
+                                    Metric::roof_share,
+                                    Metric::memory_bound_time,
+                                    Metric::fp32_matrix_time};
+  metrics.set(Metric::modelled_share,
+              share(static_cast<double>(table.modelled_ns), static_cast<double>(table.kernel_ns),
+                    "no kernels in the window"));
   if (table.rows.empty()) {
     const std::string why = table.without_model.empty() ? "no op with device work in the window"
                                                         : table.without_model.begin()->first;
@@ -232,8 +241,8 @@ void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table) {
   metrics.set(Metric::model_bytes, Known<double>(sum.bytes));
   metrics.set(Metric::fp32_matrix_time, Known<double>(sum.fp32_ns));
   if (!table.peaks) {
-    for (const Metric metric : {Metric::mfu, Metric::mbu, Metric::roof_time, Metric::roof_share,
-                                Metric::memory_bound_time})
+    for (const Metric metric :
+         {Metric::mfu, Metric::mbu, Metric::roof_time, Metric::roof_share, Metric::memory_bound_time})
       metrics.absent(metric, table.peaks.reason());
     return;
   }

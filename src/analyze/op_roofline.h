@@ -1,6 +1,6 @@
 #pragma once
-// Ops against the roof of their device: operations and bytes from the shapes that the source records, time from the
-// kernels that each op launched. Ops without a model are counted, not guessed.
+// Ops against the roof of their device: operations and bytes from the shapes that the source records, time
+// from the kernels that each op launched. Ops without a model are counted, not guessed.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -37,9 +37,9 @@ struct RooflineRow {
 
 struct RooflineTable {
   Known<DevicePeaks> peaks = Absent{"no device"};
-  std::vector<RooflineRow> rows;  ///< by kernel time
-  int64_t modelled_ns = 0;        ///< kernel time of the rows
-  int64_t kernel_ns = 0;          ///< kernel time of the device in the window
+  std::vector<RooflineRow> rows;                 ///< by kernel time
+  int64_t modelled_ns = 0;                       ///< kernel time of the rows
+  int64_t kernel_ns = 0;                         ///< kernel time of the device in the window
   std::map<std::string, int64_t> without_model;  ///< reason to kernel time
 };
 
@@ -47,7 +47,8 @@ struct RooflineTable {
 RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, const Device& device,
                           const Known<DevicePeaks>& peaks, const IntervalSet& window);
 
-/// model_flops, model_bytes, modelled_share, mfu, mbu, roof_time, roof_share, memory_bound_time, fp32_matrix_time.
+/// model_flops, model_bytes, modelled_share, mfu, mbu, roof_time, roof_share, memory_bound_time,
+/// fp32_matrix_time.
 void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table);
 
 nlohmann::json to_json(const RooflineTable& table, int64_t top);
