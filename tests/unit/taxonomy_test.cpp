@@ -288,8 +288,8 @@ TEST(LazyPattern, RequiredLiteralsAreRequired) {
   EXPECT_EQ(required_literals("[abc]def"), Literals{"def"});
   EXPECT_EQ(required_literals("(?i)abc"), Literals{});
   EXPECT_EQ(required_literals("a{2}bc"), Literals{"bc"});
-  EXPECT_TRUE(LazyPattern("a+b").fits("aab"));
-  EXPECT_FALSE(LazyPattern("ab").fits("xab"));
+  EXPECT_TRUE(LazyPattern("a+b").fits(std::string("aab")));
+  EXPECT_FALSE(LazyPattern("ab").fits(std::string("xab")));
 }
 
 }  // namespace
