@@ -37,6 +37,11 @@ bool is_wrapper(std::string_view name) {
   return is_one_of(name, kNames);
 }
 
+/// enable_sm90, gfx950_t: for which device, before what is wrapped.
+bool is_architecture(std::string_view name) {
+  return name.starts_with("enable_sm") || name.starts_with("gfx") || name.starts_with("Sm");
+}
+
 /// Reads a demangled name in one pass: the function outside of all brackets, functors inside of <> only.
 class NameReader {
  public:
@@ -192,7 +197,7 @@ std::string short_name_of(const KernelName& name) {
   if (is_wrapper(last)) {
     for (const auto& functor : name.functors) {
       const std::string_view inner = last_component(functor);
-      if (!inner.starts_with("enable_sm")) return std::string(inner);
+      if (!is_architecture(inner)) return std::string(inner);
     }
   }
   return std::string(without_triton_signature(last));

@@ -19,6 +19,10 @@ RE2::Options options() {
   return out;
 }
 
+size_t pair_of(std::string_view text, size_t at) {
+  return (static_cast<unsigned char>(text[at]) * 31u + static_cast<unsigned char>(text[at + 1])) % 1024;
+}
+
 size_t shortest(const Literals& literals) {
   size_t bytes = literals.empty() ? 0 : literals[0].size();
   for (const auto& literal : literals) bytes = std::min(bytes, literal.size());
@@ -123,6 +127,17 @@ class LiteralReader {
 
 }  // namespace
 
+PatternText::PatternText(std::string text) : text_(std::move(text)) {
+  for (size_t i = 0; i + 1 < text_.size(); i++) pairs_.set(pair_of(text_, i));
+}
+
+bool PatternText::contains(std::string_view literal) const {
+  for (size_t i = 0; i + 1 < literal.size(); i++) {
+    if (!pairs_.test(pair_of(literal, i))) return false;
+  }
+  return text_.find(literal) != std::string::npos;
+}
+
 LazyPattern::LazyPattern(std::string text) : text_(std::move(text)), literals_(required_literals(text_)) {}
 LazyPattern::~LazyPattern() = default;
 
@@ -131,12 +146,11 @@ const RE2& LazyPattern::compiled() const {
   return *pattern_;
 }
 
-bool LazyPattern::fits(std::string_view text) const {
+bool LazyPattern::fits(const PatternText& text) const {
   const bool possible =
-      literals_.empty() || std::any_of(literals_.begin(), literals_.end(), [&](const std::string& literal) {
-        return text.find(literal) != std::string_view::npos;
-      });
-  return possible && RE2::FullMatch(text, compiled());
+      literals_.empty() || std::any_of(literals_.begin(), literals_.end(),
+                                       [&](const std::string& literal) { return text.contains(literal); });
+  return possible && RE2::FullMatch(text.text(), compiled());
 }
 
 bool LazyPattern::is_valid() const {

@@ -3,6 +3,7 @@
 // one of the literals without which it cannot fit, so that a table of many costs next to nothing.
 // Thread-safe.
 
+#include <bitset>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,12 +16,24 @@ class RE2;
 
 namespace nl::analyze {
 
+/// A text to be matched with many patterns: knows at once that a literal is not in it.
+class PatternText {
+ public:
+  PatternText(std::string text);
+  std::string_view text() const { return text_; }
+  bool contains(std::string_view literal) const;
+
+ private:
+  std::string text_;
+  std::bitset<1024> pairs_;  ///< of neighbouring characters, by hash
+};
+
 class LazyPattern {
  public:
   explicit LazyPattern(std::string text);
   ~LazyPattern();
 
-  bool fits(std::string_view text) const;
+  bool fits(const PatternText& text) const;
   /// Compiles it now; false if it is no valid pattern.
   bool is_valid() const;
 

@@ -6,26 +6,32 @@
 namespace nl::analyze {
 namespace {
 
-constexpr size_t kMaxNameBytes = 1024;  // a longer name is matched by its beginning
+constexpr size_t kMaxNameBytes = 1024;  // what is matched of a name
 constexpr char kHint[] =
     "rules is a list of {class: rules of the class}: a pattern, a list of patterns or {family: pattern}, "
     "where a "
     "pattern may be {name, scope, functor, words}";
 
-bool fits_one(const LazyPattern& pattern, const std::vector<std::string>& names) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return pattern.fits(std::string_view(name).substr(0, kMaxNameBytes));
-  });
+std::string beginning(std::string_view text) {
+  return std::string(text.substr(0, kMaxNameBytes));
 }
 
 bool fits(const PatternTable::Rule& rule, const MatchSubject& subject) {
   if (!rule.name) return false;
-  if (rule.scope && !rule.scope->fits(std::string_view(subject.scope).substr(0, kMaxNameBytes))) return false;
-  if (!rule.name->fits(std::string_view(subject.name).substr(0, kMaxNameBytes))) return false;
-  return !rule.functor || fits_one(*rule.functor, subject.functors);
+  if (rule.scope && !rule.scope->fits(subject.scope)) return false;
+  if (!rule.name->fits(subject.name)) return false;
+  return !rule.functor || std::any_of(subject.functors.begin(), subject.functors.end(),
+                                      [&](const PatternText& one) { return rule.functor->fits(one); });
 }
 
 }  // namespace
+
+MatchSubject::MatchSubject(std::string_view name_text, std::string_view scope_text,
+                           const std::vector<std::string>& functor_texts)
+    : name(beginning(name_text)), scope(beginning(scope_text)) {
+  functors.reserve(functor_texts.size());
+  for (const auto& text : functor_texts) functors.emplace_back(beginning(text));
+}
 
 /// Reads the rules of one file.
 class RuleReader {
@@ -101,7 +107,7 @@ Result<PatternTable> PatternTable::load(const EmbeddedFile& file) {
 }
 
 const PatternTable::Rule* PatternTable::find(const MatchSubject& subject) const {
-  const auto word = words_.find(subject.name);
+  const auto word = words_.find(std::string(subject.name.text()));
   const size_t end = word == words_.end() ? rules_.size() : word->second;
   for (size_t i = 0; i < end; i++) {
     if (fits(rules_[i], subject)) return &rules_[i];

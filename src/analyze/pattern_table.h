@@ -16,11 +16,14 @@
 
 namespace nl::analyze {
 
-/// What a rule can look at, all of it in lower case.
+/// What a rule can look at, all of it in lower case; of each text the first 1024 bytes count.
 struct MatchSubject {
-  std::string name;
-  std::string scope = {};                  ///< namespaces
-  std::vector<std::string> functors = {};  ///< names of template arguments, without namespaces
+  MatchSubject(std::string_view name, std::string_view scope = {},
+               const std::vector<std::string>& functors = {});
+
+  PatternText name;
+  PatternText scope;                  ///< namespaces
+  std::vector<PatternText> functors;  ///< names of template arguments, without namespaces
 };
 
 class PatternTable {

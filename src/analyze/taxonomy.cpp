@@ -64,9 +64,10 @@ std::string lower(std::string_view text) {
 }
 
 MatchSubject subject_of(const KernelName& name) {
-  MatchSubject out{lower(name.short_name.substr(0, kMaxNameBytes)), lower(scope_of(name.function))};
-  for (const auto& functor : name.functors) out.functors.push_back(lower(last_component(functor)));
-  return out;
+  std::vector<std::string> functors;
+  for (const auto& functor : name.functors) functors.push_back(lower(last_component(functor)));
+  return {lower(std::string_view(name.short_name).substr(0, kMaxNameBytes)), lower(scope_of(name.function)),
+          functors};
 }
 
 OpClass class_of(const PatternTable::Rule* rule) {

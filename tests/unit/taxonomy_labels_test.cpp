@@ -1,5 +1,8 @@
-// The hand-labelled names of tests/data/taxonomy_labels.tsv: the patterns were written with the split train
-// in view and measured with the split held_out.
+// The hand-labelled names of tests/data/taxonomy_labels.tsv. Patterns were tuned on the split train and
+// frozen before held_out was measured: 276 of 277 right. But its names had been read when they were labelled,
+// and come from the same traces. Of 95 kernel names from elsewhere, unseen until the patterns were frozen, 75
+// were right; of 53 further ones, after the patterns were widened, 45. So this test guards what is known; it
+// does not promise 97 % for names from elsewhere.
 
 #include <gtest/gtest.h>
 

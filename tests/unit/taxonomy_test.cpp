@@ -73,6 +73,13 @@ constexpr KernelCase kKernels[] = {
     {"Memcpy HtoD (Pinned -> Device)", "memory", "memcpy"},
     {"Memset (Device)", "memory", "memset"},
     {"[CUDA memcpy DtoH]", "memory", "memcpy"},
+    {"void ck_tile::kentry<ck_tile::gfx950_t, 2, ck_tile::FmhaFwdKernel<float>>(P)", "attention", "fmha"},
+    {"void at::native::mbtopk::computeDigitCumSum<short>(int)", "sample", "top_k"},
+    {"gemma_norm_kernel", "norm", "norm"},
+    {"moe_stage1_kernel", "gemm", "fused_moe_gemm"},
+    {"moe_stage2_reduce_kernel", "moe", "moe"},
+    {"mul_broadcast_kernel", "elementwise", "arithmetic"},
+    {"wrapped_broadcast", "memory", "broadcast"},
     {"my_secret_kernel", "other", "other"},
     {"", "other", "other"},
 };
@@ -288,8 +295,8 @@ TEST(LazyPattern, RequiredLiteralsAreRequired) {
   EXPECT_EQ(required_literals("[abc]def"), Literals{"def"});
   EXPECT_EQ(required_literals("(?i)abc"), Literals{});
   EXPECT_EQ(required_literals("a{2}bc"), Literals{"bc"});
-  EXPECT_TRUE(LazyPattern("a+b").fits("aab"));
-  EXPECT_FALSE(LazyPattern("ab").fits("xab"));
+  EXPECT_TRUE(LazyPattern("a+b").fits(std::string("aab")));
+  EXPECT_FALSE(LazyPattern("ab").fits(std::string("xab")));
 }
 
 }  // namespace
