@@ -25,6 +25,8 @@ constexpr std::array<Described, kIdleCauses> kCauses = {{
     {"wait", "a stream waited for an event or another stream", Metric::idle_wait_time},
     {"queued", "work was queued; no evidence why it did not start", Metric::idle_queued_time},
     {"unlinked", "the launch of the next work is not in the capture", Metric::idle_unlinked_time},
+    {"start", "before the first recorded work, though launched: earlier work may still run",
+     Metric::idle_start_time},
     {"end", "after the last device work of the capture", Metric::idle_end_time},
     {"setup", "model loading and session initialisation", Metric::idle_setup_time},
     {"outside_ops", "outside of ops: scheduling, interpreter, or not recorded",
@@ -194,7 +196,8 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
       cut_launched_in_time(gap, waits);
     } else {
       cut_host_late(gap, host, run.spans.track[launch], called);
-      gap.until(idle.end, IdleCause::kLaunch);
+      const bool first = idle.begin == run.capture.begin && idle.end - called > kPlausibleLaunchNs;
+      gap.until(idle.end, first ? IdleCause::kStart : IdleCause::kLaunch);
     }
   }
   return pieces;

@@ -25,6 +25,7 @@ enum class IdleCause : uint8_t {
   kWait,
   kQueued,
   kUnlinked,
+  kStart,
   kEnd,
   kSetup,
   kOutsideOps
@@ -46,6 +47,10 @@ struct IdlePiece {
 
 /// Gaps whose work was launched in time and that are shorter than this are the device's own turnaround.
 inline constexpr int64_t kTurnaroundNs = 10'000;
+
+/// A launch that takes longer to reach a device which has done nothing yet: the device may be busy with work
+/// from before the capture.
+inline constexpr int64_t kPlausibleLaunchNs = 100'000;
 
 /// Of a host without device work: setup is what ranges of model loading and session initialisation cover.
 bool is_host_cause(IdleCause cause);

@@ -51,7 +51,9 @@ class RandomRun {
     for (auto& i : list) i = interval();
     return list;
   }
-  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+  int64_t pick(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
 
  private:
   std::mt19937& random_;
@@ -145,10 +147,13 @@ TEST(Intervals, TheDecompositionClosesAndEqualsTheOracle) {
       if (device.is_host) continue;
       const Decomposition sum = decompose(device, window);
       ASSERT_EQ(sum.compute_ns + sum.exposed_comm_ns + sum.exposed_copy_ns + sum.idle_ns, sum.window_ns) << n;
-      const auto in = [&](auto&& where) { return count([&](int64_t t) { return inside.at(t) && where(t); }); };
+      const auto in = [&](auto&& where) {
+        return count([&](int64_t t) { return inside.at(t) && where(t); });
+      };
       ASSERT_EQ(sum.compute_ns, in([&](int64_t t) { return compute.at(t); })) << n;
       ASSERT_EQ(sum.exposed_comm_ns, in([&](int64_t t) { return comm.at(t) && !compute.at(t); })) << n;
-      ASSERT_EQ(sum.exposed_copy_ns, in([&](int64_t t) { return copy.at(t) && !comm.at(t) && !compute.at(t); }));
+      ASSERT_EQ(sum.exposed_copy_ns,
+                in([&](int64_t t) { return copy.at(t) && !comm.at(t) && !compute.at(t); }));
       ASSERT_EQ(sum.overlap_ns, in([&](int64_t t) { return comm.at(t) && compute.at(t); })) << n;
       const auto idle = explain_idle(run, device, HostActivity(run), {});
       const auto causes = idle_causes(idle, window);
