@@ -131,5 +131,21 @@ TEST_F(PredictionState, GoesThroughExportAndImport) {
   EXPECT_EQ(all[1].window_ns, 1000);
 }
 
+/// A file from before predictions that cannot be written: it is read, and there are none.
+TEST_F(PredictionState, AnOldFileIsReadAsItIs) {
+  {
+    auto state = open("s");
+    ASSERT_TRUE(state.add_tags(run_, {"kept"}, {7, "me"}));
+    auto db = store::Sqlite::open(folder_ + "/s", 1000).value();
+    ASSERT_TRUE(db.run("DROP TABLE predictions"));
+    ASSERT_TRUE(db.run("PRAGMA user_version = 1"));
+  }
+  const std::string before = read_file(folder_ + "/s").value();
+  auto state = store::State::open(folder_ + "/s", store::SqliteAccess::kReadOnly, 1000).value();
+  EXPECT_TRUE(state.predictions(run_).value().empty());
+  EXPECT_EQ(state.tags(run_).value(), std::vector<std::string>{"kept"});
+  EXPECT_EQ(read_file(folder_ + "/s").value(), before);
+}
+
 }  // namespace
 }  // namespace nl::analyze
