@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/yaml.h"
+#include "model/labels.h"
 
 namespace nl::analyze {
 namespace {
@@ -15,7 +16,6 @@ constexpr char kEvidenceForm[] =
     "an evidence is {metric: id, text: sentence} or {expression: …, text: sentence}";
 constexpr char kSuggestionForm[] =
     "a suggestion is {text: sentence}, with gain: or gain_at_most: in ns if known";
-constexpr size_t kMaxTextBytes = 1024;
 constexpr size_t kMaxItems = 32;
 
 /// What an expression must be.
@@ -85,7 +85,11 @@ class Draft {
 
  private:
   void fault(int line, const std::string& what, const std::string& hint = {}) {
-    faults_.push_back({line, 0, what, hint});
+    RuleFault one{line, 0, what, hint};
+    for (char& c : one.what) {  // a key may hold anything, and goes to a terminal
+      if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
+    }
+    faults_.push_back(std::move(one));
   }
 
   /// "name:line: what" into its parts.
@@ -172,10 +176,11 @@ class Draft {
   }
 
   void take_text(const YamlNode& value, const std::string& key, std::string& out) {
-    if (!value.is_text() || value.text.empty()) return fault(value.line, key + " must be a text");
-    if (value.text.size() > kMaxTextBytes) return fault(value.line, key + " is longer than 1024 bytes");
+    if (!value.is_text()) return fault(value.line, key + " must be a text");
     out = value.text;
     out.erase(out.find_last_not_of(" \t\n") + 1);
+    const auto fine = model::check_label_value(key, out);  // one line of plain text
+    if (!fine) fault(value.line, fine.error().message, fine.error().hint);
   }
 
   void take_id(const YamlNode& value) {

@@ -6,51 +6,67 @@
 namespace nl::store {
 namespace {
 
-constexpr int64_t kStateVersion = 1;
+constexpr int64_t kStateVersion = 2;
 
 constexpr char kReceipts[] = R"(receipts(
     run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, command TEXT NOT NULL,
     host TEXT NOT NULL, user TEXT NOT NULL, on_the_way INTEGER NOT NULL, document_sha256 TEXT NOT NULL))";
 
-// What version 1 adds to the receipts of version 0.
-constexpr const char* kTables[] = {
-    R"(labels(
+/// What each version added to the receipts of version 0.
+struct Addition {
+  int64_t version;
+  const char* definition;
+};
+constexpr Addition kTables[] = {
+    {1, R"(labels(
     run_id TEXT NOT NULL, key TEXT NOT NULL, origin TEXT NOT NULL, value TEXT NOT NULL, forced INTEGER NOT NULL,
-    set_at_ns INTEGER NOT NULL, user TEXT NOT NULL, PRIMARY KEY(run_id, key, origin)) WITHOUT ROWID)",
-    R"(past_labels(
+    set_at_ns INTEGER NOT NULL, user TEXT NOT NULL, PRIMARY KEY(run_id, key, origin)) WITHOUT ROWID)"},
+    {1, R"(past_labels(
     past_id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, key TEXT NOT NULL, origin TEXT NOT NULL, value TEXT NOT NULL,
     forced INTEGER NOT NULL, set_at_ns INTEGER NOT NULL, user TEXT NOT NULL, until_ns INTEGER NOT NULL,
-    until_user TEXT NOT NULL))",
-    R"(tags(
+    until_user TEXT NOT NULL))"},
+    {1, R"(tags(
     run_id TEXT NOT NULL, name TEXT NOT NULL, set_at_ns INTEGER NOT NULL, user TEXT NOT NULL,
-    PRIMARY KEY(run_id, name)) WITHOUT ROWID)",
-    R"(notes(
+    PRIMARY KEY(run_id, name)) WITHOUT ROWID)"},
+    {1, R"(notes(
     note_id INTEGER NOT NULL, run_id TEXT NOT NULL, written_at_ns INTEGER NOT NULL, user TEXT NOT NULL,
-    text TEXT NOT NULL, PRIMARY KEY(run_id, note_id)) WITHOUT ROWID)",
-    R"(baselines(
-    name TEXT PRIMARY KEY, run_id TEXT NOT NULL, set_at_ns INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID)",
-    "touched(run_id TEXT PRIMARY KEY, change INTEGER NOT NULL) WITHOUT ROWID",
+    text TEXT NOT NULL, PRIMARY KEY(run_id, note_id)) WITHOUT ROWID)"},
+    {1, R"(baselines(
+    name TEXT PRIMARY KEY, run_id TEXT NOT NULL, set_at_ns INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID)"},
+    {1, "touched(run_id TEXT PRIMARY KEY, change INTEGER NOT NULL) WITHOUT ROWID"},
+    {2, R"(predictions(
+    run_id TEXT NOT NULL, rule TEXT NOT NULL, rule_version INTEGER NOT NULL, suggestion INTEGER NOT NULL,
+    window TEXT NOT NULL, device TEXT NOT NULL, at_stake_ns INTEGER NOT NULL, gain_ns INTEGER,
+    at_most INTEGER NOT NULL, window_ns INTEGER NOT NULL, made_at_ns INTEGER NOT NULL, user TEXT NOT NULL,
+    PRIMARY KEY(run_id, window, device, rule, rule_version, suggestion)) WITHOUT ROWID)"},
 };
-constexpr const char* kIndexes[] = {
-    "CREATE INDEX past_labels_by_run ON past_labels(run_id)",
-    "CREATE INDEX tags_by_name ON tags(name, run_id)",
-    "CREATE UNIQUE INDEX touched_by_change ON touched(change)",
+constexpr Addition kIndexes[] = {
+    {1, "CREATE INDEX past_labels_by_run ON past_labels(run_id)"},
+    {1, "CREATE INDEX tags_by_name ON tags(name, run_id)"},
+    {1, "CREATE UNIQUE INDEX touched_by_change ON touched(change)"},
 };
 
-Result<void> create_tables(Sqlite& db) {
+/// What a file of version `from` lacks.
+Result<void> create_tables(Sqlite& db, int64_t from) {
   NL_CHECK(db.run("CREATE TABLE IF NOT EXISTS " + std::string(kReceipts)));
-  for (const char* table : kTables) NL_CHECK(db.run("CREATE TABLE " + std::string(table)));
-  for (const char* index : kIndexes) NL_CHECK(db.run(index));
+  for (const auto& [version, table] : kTables) {
+    if (version > from) NL_CHECK(db.run("CREATE TABLE " + std::string(table)));
+  }
+  for (const auto& [version, index] : kIndexes) {
+    if (version > from) NL_CHECK(db.run(index));
+  }
   return {};
 }
 
 /// Empty tables in the place of those that an old or missing file does not have; nothing is written.
-Result<void> stand_in_for_tables(Sqlite& db) {
+Result<void> stand_in_for_tables(Sqlite& db, int64_t from) {
   const std::string temporary = "CREATE TEMP TABLE ";
   NL_TRY(const int64_t receipts,
          db.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'receipts'"));
   if (receipts == 0) NL_CHECK(db.run(temporary + kReceipts));
-  for (const char* table : kTables) NL_CHECK(db.run(temporary + table));
+  for (const auto& [version, table] : kTables) {
+    if (version > from) NL_CHECK(db.run(temporary + table));
+  }
   return {};
 }
 
@@ -58,7 +74,7 @@ Result<void> migrate(Sqlite& db) {
   NL_TRY(auto transaction, SqliteTransaction::begin(db));
   NL_TRY(const int64_t version, db.integer("PRAGMA user_version"));
   if (version == kStateVersion) return {};  // another process was first
-  NL_CHECK(create_tables(db));
+  NL_CHECK(create_tables(db, version));
   NL_CHECK(db.run("PRAGMA user_version = " + std::to_string(kStateVersion)));
   return transaction.commit();
 }
@@ -80,7 +96,7 @@ Result<State> State::open(const std::string& path, SqliteAccess access, int busy
                  "the state of the ledger is of version " + std::to_string(version) + ": " + path,
                  "a newer neurolens wrote it; this one knows version " + std::to_string(kStateVersion)};
   }
-  if (version < kStateVersion) NL_CHECK(writes ? migrate(db) : stand_in_for_tables(db));
+  if (version < kStateVersion) NL_CHECK(writes ? migrate(db) : stand_in_for_tables(db, version));
   return State(std::move(db));
 }
 
@@ -125,7 +141,8 @@ Result<bool> State::keep(const std::string& run_id) {
 
 Result<void> State::forget(const std::string& run_id) {
   NL_TRY(auto transaction, SqliteTransaction::begin(db_));
-  for (const char* table : {"receipts", "labels", "past_labels", "tags", "notes", "baselines"}) {
+  for (const char* table :
+       {"receipts", "labels", "past_labels", "tags", "notes", "baselines", "predictions"}) {
     NL_CHECK(db_.run("DELETE FROM " + std::string(table) + " WHERE run_id = ?", {run_id}));
   }
   return transaction.commit();
@@ -263,6 +280,51 @@ Result<void> State::set_baseline(const std::string& name, const std::string& run
 Result<bool> State::remove_baseline(const std::string& name) {
   NL_CHECK(db_.run("DELETE FROM baselines WHERE name = ?", {name}));
   return db_.changes() > 0;
+}
+
+Result<int64_t> State::add_predictions(const std::string& run_id, const std::vector<Prediction>& predictions,
+                                       const Act& act) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  int64_t added = 0;
+  for (const auto& p : predictions) {
+    NL_CHECK(db_.run("INSERT OR IGNORE INTO predictions VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+                     {run_id, p.rule, p.rule_version, p.suggestion, p.window, p.device, p.at_stake_ns,
+                      p.gain_ns ? SqliteValue(*p.gain_ns) : SqliteValue(nullptr),
+                      static_cast<int64_t>(p.at_most), p.window_ns, act.at_ns, act.user}));
+    added += db_.changes();
+  }
+  NL_CHECK(transaction.commit());
+  return added;
+}
+
+Result<std::vector<Prediction>> State::predictions(const std::string& run_id) {
+  std::vector<Prediction> all;
+  NL_CHECK(
+      db_.each("SELECT rule, rule_version, suggestion, window, device, at_stake_ns, gain_ns, at_most, "
+               "window_ns, made_at_ns, "
+               "user FROM predictions WHERE run_id = ? "
+               "ORDER BY window, device, at_stake_ns DESC, rule, rule_version, suggestion",
+               {run_id}, [&](const SqliteRow& r) {
+                 const auto gain = r.is_null(6) ? std::nullopt : std::optional<int64_t>(r.integer(6));
+                 all.push_back({r.text(0),
+                                r.integer(1),
+                                r.integer(2),
+                                r.text(3),
+                                r.text(4),
+                                r.integer(5),
+                                gain,
+                                r.integer(7) != 0,
+                                r.integer(8),
+                                {r.integer(9), r.text(10)}});
+               }));
+  return all;
+}
+
+Result<std::vector<std::string>> State::predicted_runs() {
+  std::vector<std::string> ids;
+  NL_CHECK(db_.each("SELECT DISTINCT run_id FROM predictions ORDER BY run_id", {},
+                    [&](const SqliteRow& r) { ids.push_back(r.text(0)); }));
+  return ids;
 }
 
 Result<int64_t> State::last_change() {

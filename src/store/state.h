@@ -1,7 +1,8 @@
 #pragma once
-// State: what cannot be computed again. Receipts, labels, tags, notes and baselines in state.sqlite, which
-// has a rollback journal and is never touched by a reindex. Every change is one transaction, and notes the
-// run in `touched`, from which the index learns what to look at again. One State serves one thread.
+// State: what cannot be computed again. Receipts, labels, tags, notes, baselines and predictions in
+// state.sqlite, which has a rollback journal and is never touched by a reindex. Every change is one
+// transaction, and notes the run in `touched`, from which the index learns what to look at again. One State
+// serves one thread.
 
 #include <cstdint>
 #include <functional>
@@ -53,6 +54,20 @@ struct Baseline {
   Act set;
 };
 
+/// What a rule promised for a run: the gain of one suggestion in one window of one device.
+struct Prediction {
+  std::string rule;
+  int64_t rule_version = 0;
+  int64_t suggestion = 0;  ///< from 1, in the order of the rule
+  std::string window;
+  std::string device;
+  int64_t at_stake_ns = 0;
+  std::optional<int64_t> gain_ns = {};
+  bool at_most = false;   ///< the gain is an upper bound
+  int64_t window_ns = 0;  ///< length of the window
+  Act made = {};
+};
+
 class State {
  public:
   /// Read-only access needs no write permission, nor a file: then there is simply nothing.
@@ -88,6 +103,15 @@ class State {
   Result<void> set_baseline(const std::string& name, const std::string& run_id, const Act& act);
   /// False if there is none of this name.
   Result<bool> remove_baseline(const std::string& name);
+
+  /// All or none. A prediction that was made before stays as it was: it is there to be held against what came
+  /// of it. How many are new.
+  Result<int64_t> add_predictions(const std::string& run_id, const std::vector<Prediction>& predictions,
+                                  const Act& act);
+  /// By window, device, then most time at stake first.
+  Result<std::vector<Prediction>> predictions(const std::string& run_id);
+  /// Runs that predictions were made for, by id.
+  Result<std::vector<std::string>> predicted_runs();
 
   /// Number of the last change.
   Result<int64_t> last_change();

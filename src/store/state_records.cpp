@@ -16,7 +16,7 @@ struct RecordKind {
   const char* kind;    ///< what the record says of itself
   const char* select;  ///< columns in the order below, rows in a fixed order
   const char* insert;  ///< leaves what is there
-  std::array<const char*, 10> columns;
+  std::array<const char*, 13> columns;
 };
 
 constexpr RecordKind kKinds[] = {
@@ -52,10 +52,22 @@ constexpr RecordKind kKinds[] = {
      "SELECT name, run_id, set_at_ns, user FROM baselines ORDER BY name",
      "INSERT OR IGNORE INTO baselines VALUES (?,?,?,?)",
      {"name", "run_id", "set_at_ns", "user"}},
+    {"prediction",
+     "SELECT run_id, rule, rule_version, suggestion, window, device, at_stake_ns, gain_ns, at_most, "
+     "window_ns, "
+     "made_at_ns, user FROM predictions ORDER BY run_id, window, device, rule, rule_version, suggestion",
+     "INSERT OR IGNORE INTO predictions VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+     {"run_id", "rule", "rule_version", "suggestion", "window", "device", "at_stake_ns", "gain_ns", "at_most",
+      "window_ns", "made_at_ns", "user"}},
 };
 
 bool is_number(std::string_view column) {
-  return column.ends_with("_ns") || column == "forced" || column == "on_the_way";
+  return column.ends_with("_ns") || column == "forced" || column == "on_the_way" ||
+         column == "rule_version" || column == "suggestion" || column == "at_most";
+}
+
+bool may_be_null(std::string_view column) {
+  return column == "gain_ns";
 }
 
 std::span<const char* const> columns_of(const RecordKind& kind) {
@@ -67,7 +79,9 @@ json record_of(const RecordKind& kind, const SqliteRow& row) {
   json record = {{"record", kind.kind}};
   int at = 0;
   for (const char* column : columns_of(kind)) {
-    record[column] = is_number(column) ? json(row.integer(at)) : json(row.text(at));
+    record[column] = row.is_null(at)     ? json(nullptr)
+                     : is_number(column) ? json(row.integer(at))
+                                         : json(row.text(at));
     at++;
   }
   return record;
@@ -82,6 +96,10 @@ Result<std::vector<SqliteValue>> values_of(const RecordKind& kind, const json& r
   for (const char* column : columns_of(kind)) {
     const bool number = is_number(column);
     const auto member = record.find(column);
+    if (member != record.end() && member->is_null() && may_be_null(column)) {
+      values.push_back(nullptr);
+      continue;
+    }
     if (member == record.end() || !(number ? member->is_number_integer() : member->is_string())) {
       return Error{ErrorCode::kBadInput, std::string("the record ") + kind.kind + " has no valid " + column};
     }

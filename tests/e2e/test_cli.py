@@ -15,7 +15,7 @@ from conftest import BAD_INPUT, BINARY, GATE_FAILED, MISSING, OK, Neurolens, run
 
 VERBS = (
     "import", "runs", "show", "query", "verify", "doctor", "gc", "schema", "label", "tag", "note", "baseline", "state",
-    "export",
+    "export", "rules", "findings",
 )
 ESCAPE = "\x1b["
 
@@ -114,6 +114,10 @@ def test_wrong_verb_like_no_other(neurolens):
         ["state"],
         ["state", "import"],
         ["state", "burn"],
+        ["rules", "burn"],
+        ["rules", "show"],
+        ["rules", "check"],
+        ["findings", "--score"],
     ],
     ids=lambda arguments: " ".join(arguments).strip(),
 )
@@ -137,6 +141,8 @@ def test_envelope_of_every_verb(neurolens, small_trace):
     assert_envelope(neurolens("note", run_id, "x", "--json"), "note")
     assert_envelope(neurolens("baseline", "b", run_id, "--json"), "baseline")
     assert_envelope(neurolens("state", "export", "--json"), "state")
+    assert_envelope(neurolens("rules", "--json"), "rules")
+    assert_envelope(neurolens("findings", "--json"), "findings")
     assert_envelope(neurolens("doctor", "--json"), "doctor")
     assert_envelope(neurolens("gc", "--json"), "gc")
     assert_envelope(neurolens("gc", "--reindex", "--json"), "gc")

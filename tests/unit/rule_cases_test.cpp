@@ -9,6 +9,7 @@
 #include "analyze/metric_case.h"
 #include "analyze/rule_set.h"
 #include "base/files.h"
+#include "shared_engine.h"
 
 namespace nl::analyze {
 namespace {
@@ -18,9 +19,7 @@ const std::string kRules = std::string(NEUROLENS_SOURCE_DIR) + "/rules/";
 
 const RuleSet& built_in() {
   static const RuleSet kSet = [] {
-    auto engine = store::Engine::open({}).value();
-    auto connection = engine->connect().value();
-    auto set = load_rules(connection, {});
+    auto set = load_rules(SharedEngine::connection(), {});
     EXPECT_TRUE(set) << (set ? "" : set.error().message + " " + set.error().hint);
     return set ? std::move(*set) : RuleSet();
   }();

@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "analyze/unit.h"
+#include "shared_engine.h"
 
 namespace nl::analyze {
 namespace {
 
 store::Connection& connection() {
-  static auto engine = store::Engine::open({}).value();
-  static auto one = engine->connect().value();
-  return one;
+  return SharedEngine::connection();
 }
 
 ReadExpression read(const std::string& text) {

@@ -97,7 +97,7 @@ std::string text(const Outcome& outcome, const TextStyle&) {
 const Operation& operation_state() {
   static constexpr Operation kOperation{
       "state",
-      "Export or import receipts, labels, tags, notes and baselines as JSON lines",
+      "Export or import receipts, labels, tags, notes, baselines and predictions as JSON lines",
       "the state shall be saved, looked through by another program, or moved to another ledger",
       "you want to change one run: label, tag, note or baseline",
       "neurolens state export > state.jsonl",
