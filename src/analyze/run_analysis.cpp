@@ -12,10 +12,22 @@ namespace {
 
 using nlohmann::json;
 
-/// Layers stand in for ops and limiter where nothing else has times.
-void use_layers(json& out) {
-  if (out["layers"].is_null() || !out["top_ops"].empty()) return;
-  out["top_ops"] = out["layers"]["top"];
+/// A device that shows whole inferences, not kernels: the classes are those of the engine's layers.
+void use_layer_classes(Measured& measured, const json& layers) {
+  if (layers.is_null() || measured.devices.size() != 1) return;
+  MeasuredDevice& device = measured.devices.front();
+  const auto is_span = [](const Work& work) { return work.table == WorkTable::kSpans; };
+  const auto& work = device.state->device.work;
+  if (device.state->device.is_host || !std::all_of(work.begin(), work.end(), is_span)) return;
+  for (size_t i = 0; i < kOpClasses; i++) {
+    const auto op_class = static_cast<OpClass>(i);
+    device.metrics.set(class_metric(op_class),
+                       layers["classes"].value(std::string(op_class_name(op_class)), int64_t{0}));
+  }
+  const int64_t total = layers["total_ns"];
+  if (total == 0) return;
+  const double other = *device.metrics.get(Metric::other_kernel_time);
+  device.metrics.set(Metric::unclassified_share, Known<double>(other / static_cast<double>(total)));
 }
 
 Result<PeakTable> peak_table(const AnalysisOptions& options) {
@@ -24,35 +36,33 @@ Result<PeakTable> peak_table(const AnalysisOptions& options) {
   return PeakTable::with_file(text, options.peaks_file);
 }
 
+/// A row of a device's own.
+template <class T>
+void add_row(json& rows, const T& what, const json& device) {
+  json row = to_json(what);
+  row["device"] = device["device"];
+  row["rank"] = device["rank"];
+  rows.push_back(std::move(row));
+}
+
 /// Of all devices, the most time at stake first.
-void add_findings(json& out, const Measured& measured, const RuleSet& rules) {
+void add_findings(RunAnalysis& analysis) {
   json findings = json::array(), abstentions = json::array();
-  for (size_t i = 0; i < measured.devices.size(); i++) {
-    const Evaluation evaluation = evaluate_rules(rules.rules, measured.devices[i].metrics);
-    const json& device = out["devices"][i];
-    for (const Finding& finding : evaluation.findings) {
-      json row = to_json(finding);
-      row["device"] = device["device"];
-      row["rank"] = device["rank"];
-      findings.push_back(std::move(row));
-    }
-    for (const Abstention& abstention : evaluation.abstentions) {
-      json row = to_json(abstention);
-      row["device"] = device["device"];
-      row["rank"] = device["rank"];
-      abstentions.push_back(std::move(row));
-    }
+  for (size_t i = 0; i < analysis.devices.size(); i++) {
+    const json& device = analysis.data["devices"][i];
+    for (const auto& finding : analysis.devices[i].evaluation.findings) add_row(findings, finding, device);
+    for (const auto& one : analysis.devices[i].evaluation.abstentions) add_row(abstentions, one, device);
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [](const json& a, const json& b) { return a["at_stake_ns"] > b["at_stake_ns"]; });
-  out["findings"] = findings;
-  out["abstentions"] = abstentions;
+  analysis.data["findings"] = findings;
+  analysis.data["abstentions"] = abstentions;
 }
 
 }  // namespace
 
-Result<json> analyze_run(store::EngineStart& start, const std::string& bundle, const json& document,
-                         const AnalysisOptions& options) {
+Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bundle, const json& document,
+                                const AnalysisOptions& options) {
   NL_TRY(const Taxonomy taxonomy, Taxonomy::built_in());
   NL_TRY(const auto files, store::run_files(bundle));
   NL_TRY(const auto engine, start.get());
@@ -65,13 +75,27 @@ Result<json> analyze_run(store::EngineStart& start, const std::string& bundle, c
   Sources sources{document, {}, {}, std::move(peaks)};
   NL_TRY(sources.memory, memory_timelines(connection, files));
   NL_TRY(sources.arguments, load_op_arguments(connection, run));
-  NL_TRY(const Measured measured, measure(run, sources, options.window));
-  json out = analysis_json(run, measured, taxonomy, options);
-  NL_TRY(out["layers"], engine_layers(connection, files, taxonomy, options.top));
-  use_layers(out);
+  NL_TRY(const json layers, engine_layers(connection, files, taxonomy, options.top));
+  NL_TRY(Measured measured, measure(run, sources, options.window));
+  use_layer_classes(measured, layers);
+  RunAnalysis analysis;
+  analysis.data = analysis_json(run, measured, taxonomy, options);
+  analysis.data["layers"] = layers;
+  if (!layers.is_null() && analysis.data["top_ops"].empty()) analysis.data["top_ops"] = layers["top"];
   NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));
-  add_findings(out, measured, rules);
-  return out;
+  for (MeasuredDevice& device : measured.devices) {
+    Evaluation evaluation = evaluate_rules(rules.rules, device.metrics);
+    analysis.devices.push_back(
+        {device_text(device.state->device), std::move(device.metrics), std::move(evaluation)});
+  }
+  add_findings(analysis);
+  return analysis;
+}
+
+std::string device_text(const Device& device) {
+  if (device.is_host) return device.rank ? std::to_string(*device.rank) + ":cpu" : "cpu";
+  const std::string number = device.number ? std::to_string(*device.number) : "?";
+  return device.rank ? std::to_string(*device.rank) + ":" + number : number;
 }
 
 }  // namespace nl::analyze

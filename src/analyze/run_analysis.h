@@ -2,11 +2,27 @@
 // The whole analysis of a run in a bundle: from its tables to JSON.
 
 #include "analyze/analysis.h"
+#include "analyze/finding.h"
 
 namespace nl::analyze {
 
-/// analysis_json of the run's window, with layers and findings.
-Result<nlohmann::json> analyze_run(store::EngineStart& engine, const std::string& bundle,
-                                   const nlohmann::json& document, const AnalysisOptions& options);
+/// What the rules say of one device.
+struct DeviceFindings {
+  std::string device;  ///< device_text
+  MetricSet metrics;
+  Evaluation evaluation;
+};
+
+struct RunAnalysis {
+  nlohmann::json data;  ///< analysis_json with layers and findings
+  std::vector<DeviceFindings> devices;
+};
+
+/// `engine` as timeline_engine says.
+Result<RunAnalysis> analyze_run(store::EngineStart& engine, const std::string& bundle,
+                                const nlohmann::json& document, const AnalysisOptions& options);
+
+/// A device in one word: its number, behind its rank if there is one (1:0), or cpu.
+std::string device_text(const Device& device);
 
 }  // namespace nl::analyze

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "analyze/run_analysis.h"
-#include "assemble/assemble.h"
 #include "ops/analysis_options.h"
-#include "ops/run_names.h"
+#include "ops/run_metrics.h"
 #include "ops/text.h"
-#include "store/run_document.h"
 
 namespace nl::ops {
 namespace {
@@ -34,18 +31,16 @@ constexpr char kResult[] = R"({
   "required": ["run_id", "window", "limiters", "devices", "steps", "top_kernels", "top_ops", "coverage", "findings"]})";
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  store::EngineStart engine(analyze::timeline_engine());
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto options, analysis_options(context, parameters));
-  NL_CHECK(assemble::ensure_derived(named.bundle));
-  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(auto analysis, analyze_named(named, options));
   Outcome outcome;
-  NL_TRY(outcome.data, analyze::analyze_run(engine, named.bundle, document, options));
+  outcome.data = std::move(analysis.data);
   outcome.data["run_id"] = named.run_id;
   const std::string id = short_id(named.run_id);
   if (outcome.data["steps"]["count"] != 0 && options.window == "whole")
     outcome.next.push_back(fmt::format("neurolens analyze {} --window step:0", id));
-  outcome.next.push_back(fmt::format("neurolens show {}", id));
+  if (!outcome.data["findings"].empty()) outcome.next.push_back(fmt::format("neurolens findings {}", id));
   return outcome;
 }
 

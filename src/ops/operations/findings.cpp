@@ -64,15 +64,24 @@ Result<json> predictions_json(store::Ledger& ledger, const std::string& run_id) 
   return json{{"run_id", run_id}, {"predictions", std::move(list)}};
 }
 
+/// What the rules say today joins what was said before.
+Result<void> find_now(Context& context, store::Ledger& ledger, const NamedRun& named) {
+  NL_CHECK(ledger.may_write());
+  NL_TRY(const auto analysis, analyze_named(named, {}));
+  return keep_predictions(context, ledger, named, analysis);
+}
+
 Result<Outcome> list_predictions(Context& context, store::Ledger& ledger, const std::string& run) {
-  std::vector<std::string> ids;
+  std::vector<std::string> ids, warnings;
   if (run.empty()) {
     NL_TRY(ids, ledger.state().predicted_runs());
   } else {
     NL_TRY(const auto named, resolve_ledger_run(context, ledger, run));
+    if (const auto fine = find_now(context, ledger, named); !fine) warnings.push_back(fine.error().message);
     ids.push_back(named.run_id);
   }
   Outcome outcome;
+  outcome.warnings = std::move(warnings);
   outcome.data = {{"runs", json::array()}};
   for (const auto& id : ids) {
     NL_TRY(json one, predictions_json(ledger, id));
@@ -265,13 +274,13 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_findings() {
   static constexpr Operation kOperation{
       "findings",
-      "List what findings promised, and score it against a later run",
-      "a suggestion was taken and you want to know whether it gained what was promised",
-      "you want findings of a run: analyze",
+      "Keep what the findings of a run promise, and score it against a later run",
+      "you will take a suggestion and want to know afterwards whether it gained what was promised",
+      "you want the findings with their evidence: analyze",
       "neurolens findings --score @latest",
       kParameters,
       kResult,
-      Effect::kRead,
+      Effect::kWrite,
       {.cli = true, .http = true, .mcp = true},
       Stream::kNone,
       run,
