@@ -200,7 +200,7 @@ class DeviceReader {
     if (map == nullptr) return {};
     if (!map->is_map()) return fault(map->line, std::string(key) + " must be a mapping of data types");
     for (const auto& [dtype, line, value] : map->members) {
-      if (std::find(std::begin(kDtypes), std::end(kDtypes), dtype) == std::end(kDtypes)) {
+      if (!has_published_rates(dtype)) {
         return fault(line, "unknown data type: " + dtype.substr(0, 64));
       }
       NL_TRY(const double rate, positive(value, dtype));
@@ -224,6 +224,10 @@ class DeviceReader {
 };
 
 }  // namespace
+
+bool has_published_rates(std::string_view dtype) {
+  return std::find(std::begin(kDtypes), std::end(kDtypes), dtype) != std::end(kDtypes);
+}
 
 Known<double> DevicePeaks::peak(std::string_view dtype, bool is_dense) const {
   const Rates& rates = is_dense ? dense : sparse;

@@ -23,6 +23,9 @@ struct DeviceFacts {
   std::optional<int64_t> units = {};  ///< multiprocessors or compute units
 };
 
+/// Whether makers publish rates of this data type at all; there are none of int64 or bool.
+bool has_published_rates(std::string_view dtype);
+
 struct DevicePeaks {
   using Rates = std::map<std::string, Known<double>, std::less<>>;
 

@@ -43,6 +43,52 @@ TEST_F(DevicePeaksTest, PeaksFollowFromUnitsAndClock) {
   EXPECT_NEAR(peak("AMD Instinct MI300X", "fp16") / (304 * 2048 * 2.1e9), 1, 1e-3);
 }
 
+// A lane of a unit does a multiply-add per cycle in fp32, whatever a data sheet prints: units x lanes x 2 x
+// clock.
+TEST_F(DevicePeaksTest, Fp32FollowsFromLanes) {
+  struct Case {
+    const char* device;
+    int lanes;
+  };
+  const Case cases[] = {
+      {"NVIDIA H100 80GB HBM3", 128},
+      {"NVIDIA H100 PCIe", 128},
+      {"NVIDIA A100-SXM4-80GB", 64},
+      {"NVIDIA A30", 64},
+      {"NVIDIA A10", 128},
+      {"NVIDIA A40", 128},
+      {"NVIDIA A2", 128},
+      {"NVIDIA L4", 128},
+      {"NVIDIA L40S", 128},
+      {"Tesla T4", 64},
+      {"Tesla V100-SXM2-32GB", 64},
+      {"NVIDIA TITAN RTX", 64},
+      {"Tesla P100-SXM2-16GB", 64},
+      {"NVIDIA GeForce RTX 3070", 128},
+      {"NVIDIA GeForce RTX 3090", 128},
+      {"NVIDIA RTX A6000", 128},
+      {"NVIDIA GeForce RTX 4090", 128},
+      {"NVIDIA GeForce RTX 5090", 128},
+      {"NVIDIA GeForce GTX 1080 Ti", 128},
+      {"AMD Instinct MI100", 128},
+      {"AMD Instinct MI210", 128},
+      {"AMD Instinct MI250", 128},
+      {"AMD Instinct MI250X", 128},
+      {"AMD Instinct MI300A", 128},
+      {"AMD Instinct MI300X", 128},
+      {"AMD Instinct MI325X", 128},
+      {"AMD Instinct MI350X", 128},
+      {"AMD Instinct MI355X", 128},
+  };
+  for (const auto& [name, lanes] : cases) {
+    const auto found = table_.find(name);
+    ASSERT_TRUE(found) << name;
+    ASSERT_TRUE(found->units && found->boost_hz && found->peak("fp32")) << name;
+    const double expected = static_cast<double>(*found->units) * lanes * 2 * *found->boost_hz;
+    EXPECT_NEAR(*found->peak("fp32") / expected, 1, 0.01) << name;
+  }
+}
+
 TEST_F(DevicePeaksTest, NamesOfRealProfiles) {
   struct Case {
     DeviceFacts facts;
