@@ -33,6 +33,7 @@ struct DevicePeaks {
   std::string vendor;
   std::string source;
   std::string bandwidth_source;
+  std::string checked = {};            ///< what the figures were held against besides; empty: nothing
   Known<double> bandwidth = Absent{};  ///< of the device memory, bytes per second
   Known<double> boost_hz = Absent{};
   Known<double> cache_bytes = Absent{};  ///< of the last cache in front of the memory
