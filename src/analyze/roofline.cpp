@@ -58,7 +58,7 @@ std::string_view bound_name(Bound bound) {
   return bound == Bound::kCompute ? "compute" : "memory";
 }
 
-Known<Roofline> roofline(const Work& work, int64_t time_ns, const Known<double>& peak,
+Known<Roofline> roofline(const RoofWork& work, int64_t time_ns, const Known<double>& peak,
                          const Known<double>& bandwidth) {
   if (!work.flops) return Absent{work.flops.reason()};
   if (!work.bytes) return Absent{work.bytes.reason()};
@@ -78,10 +78,11 @@ Known<Roofline> roofline(const OpModel& model, int64_t time_ns, const DevicePeak
     return Absent{"the kernels need fewer operations than the model counts"};
   const std::string dtype = compute_dtype(model.dtype, kernel_names);
   const Known<double> peak = has_published_rates(dtype) ? peaks.peak(dtype) : kNoCeiling;
-  return map(roofline(Work{model.flops, model.bytes_min}, time_ns, peak, peaks.bandwidth), [&](Roofline out) {
-    out.fits_cache = peaks.cache_bytes && static_cast<double>(model.bytes_min) <= *peaks.cache_bytes;
-    return out;
-  });
+  return map(
+      roofline(RoofWork{model.flops, model.bytes_min}, time_ns, peak, peaks.bandwidth), [&](Roofline out) {
+        out.fits_cache = peaks.cache_bytes && static_cast<double>(model.bytes_min) <= *peaks.cache_bytes;
+        return out;
+      });
 }
 
 Compared compare(Known<int64_t> model, Known<int64_t> counter) {
@@ -93,7 +94,7 @@ Compared compare(Known<int64_t> model, Known<int64_t> counter) {
   return out;
 }
 
-ComparedRoofline compare_rooflines(const Work& model, const Work& counters, int64_t time_ns,
+ComparedRoofline compare_rooflines(const RoofWork& model, const RoofWork& counters, int64_t time_ns,
                                    const Known<double>& peak, const Known<double>& bandwidth) {
   return {compare(model.flops, counters.flops), compare(model.bytes, counters.bytes),
           roofline(model, time_ns, peak, bandwidth), roofline(counters, time_ns, peak, bandwidth)};

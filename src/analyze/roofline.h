@@ -30,14 +30,14 @@ struct Roofline {
   bool fits_cache = false;  ///< a cache that is known may hold all bytes, so that the memory is no roof
 };
 
-struct Work {
+struct RoofWork {
   Known<int64_t> flops;
   Known<int64_t> bytes;
 };
 
 /// `peak` is in operations per second, `bandwidth` in bytes per second. Work without operations needs no
 /// peak.
-Known<Roofline> roofline(const Work& work, int64_t time_ns, const Known<double>& peak,
+Known<Roofline> roofline(const RoofWork& work, int64_t time_ns, const Known<double>& peak,
                          const Known<double>& bandwidth);
 
 /// With the dense peak of the model's dtype, or of tf32 if the kernels run in it. Elementwise work is held
@@ -63,7 +63,7 @@ struct ComparedRoofline {
   Known<Roofline> by_model;
   Known<Roofline> by_counter;
 };
-ComparedRoofline compare_rooflines(const Work& model, const Work& counters, int64_t time_ns,
+ComparedRoofline compare_rooflines(const RoofWork& model, const RoofWork& counters, int64_t time_ns,
                                    const Known<double>& peak, const Known<double>& bandwidth);
 
 /// Model FLOP utilisation: operations per second over devices x dense peak of the dtype.

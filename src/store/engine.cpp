@@ -70,6 +70,10 @@ bool Chunk::is_null(size_t column, size_t row) const {
   return valid != nullptr && !duckdb_validity_row_is_valid(valid, row);
 }
 
+const uint64_t* Chunk::validity(size_t column) const {
+  return duckdb_vector_get_validity(duckdb_data_chunk_get_vector(chunk_, column));
+}
+
 Appender::~Appender() {
   duckdb_appender appender = appender_;
   if (appender != nullptr) duckdb_appender_destroy(&appender);

@@ -36,6 +36,8 @@ class Chunk {
   const double* doubles(size_t column) const;
   std::string_view text(size_t column, size_t row) const;
   bool is_null(size_t column, size_t row) const;
+  /// Bit n: row n has a value; nullptr if all have.
+  const uint64_t* validity(size_t column) const;
 
  private:
   _duckdb_data_chunk* chunk_;

@@ -13,7 +13,7 @@ constexpr double kPeak = 1000e12;
 constexpr double kBandwidth = 2e12;
 
 Roofline of(int64_t flops, int64_t bytes, int64_t time_ns) {
-  const auto out = roofline(Work{flops, bytes}, time_ns, kPeak, kBandwidth);
+  const auto out = roofline(RoofWork{flops, bytes}, time_ns, kPeak, kBandwidth);
   EXPECT_TRUE(out) << out.reason();
   return out ? *out : Roofline{};
 }
@@ -47,7 +47,7 @@ TEST(Roofline, FasterThanTheRoofIsAnError) {
 }
 
 TEST(Roofline, ACopyNeedsNoPeak) {
-  const auto out = roofline(Work{int64_t{0}, int64_t{1'000'000}}, 1000, Absent{"no peak"}, kBandwidth);
+  const auto out = roofline(RoofWork{int64_t{0}, int64_t{1'000'000}}, 1000, Absent{"no peak"}, kBandwidth);
   ASSERT_TRUE(out);
   EXPECT_EQ(out->intensity, 0);
   EXPECT_EQ(out->attainable, 0);
@@ -128,8 +128,8 @@ TEST(Counters, DisagreeAboveTenPercent) {
 }
 
 TEST(Counters, BothAreKept) {
-  const Work model{int64_t{4'000'000'000}, int64_t{1'000'000}};
-  const Work counters{int64_t{4'100'000'000}, int64_t{3'000'000}};
+  const RoofWork model{int64_t{4'000'000'000}, int64_t{1'000'000}};
+  const RoofWork counters{int64_t{4'100'000'000}, int64_t{3'000'000}};
   const auto out = compare_rooflines(model, counters, 5000, kPeak, kBandwidth);
   EXPECT_FALSE(out.flops.disagrees);
   EXPECT_TRUE(out.bytes.disagrees);

@@ -1,0 +1,33 @@
+#pragma once
+// Sets of time intervals, in integer nanoseconds: sorted, disjoint, none empty, none touching the next. All
+// operations are linear in their inputs at most; cutting a small piece out of a large set is cheap.
+
+#include <cstdint>
+#include <vector>
+
+namespace nl::analyze {
+
+/// [begin, end)
+struct Interval {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t length() const { return end - begin; }
+  bool operator==(const Interval&) const = default;
+};
+
+using IntervalSet = std::vector<Interval>;
+
+/// Any intervals in any order; empty ones are dropped.
+IntervalSet union_of(std::vector<Interval> intervals);
+IntervalSet unite(const IntervalSet& a, const IntervalSet& b);
+IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
+/// What is in a and not in b.
+IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);
+int64_t total_length(const IntervalSet& set);
+/// Length of the part of `piece` that lies in the set.
+int64_t length_inside(const IntervalSet& set, Interval piece);
+/// The first interval that ends behind `time`.
+IntervalSet::const_iterator first_ending_after(const IntervalSet& set, int64_t time);
+bool contains(const IntervalSet& set, int64_t time);
+
+}  // namespace nl::analyze

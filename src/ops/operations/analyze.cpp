@@ -1,0 +1,246 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "analyze/run_analysis.h"
+#include "assemble/assemble.h"
+#include "ops/analysis_options.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+#include "store/run_document.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run"],
+  "properties": {
+    "run": {"type": "string", "x-positional": 1, "x-run": true,
+            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "window": {"type": "string", "default": "whole",
+               "description": "whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows of each table"},
+    "phase": {"type": "array", "items": {"type": "string"},
+              "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
+    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
+    "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
+              "description": "folder with rules of your own"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object",
+  "required": ["run_id", "window", "limiters", "devices", "steps", "top_kernels", "top_ops", "coverage", "findings"]})";
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  store::EngineStart engine(analyze::timeline_engine());
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(const auto options, analysis_options(context, parameters));
+  NL_CHECK(assemble::ensure_derived(named.bundle));
+  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
+  Outcome outcome;
+  NL_TRY(outcome.data, analyze::analyze_run(engine, named.bundle, document, options));
+  outcome.data["run_id"] = named.run_id;
+  const std::string id = short_id(named.run_id);
+  if (outcome.data["steps"]["count"] != 0 && options.window == "whole")
+    outcome.next.push_back(fmt::format("neurolens analyze {} --window step:0", id));
+  outcome.next.push_back(fmt::format("neurolens show {}", id));
+  return outcome;
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", share * 100);
+}
+
+std::string percent_or_dash(const json& share) {
+  return share.is_null() ? "-" : percent(share);
+}
+
+double part(const json& ns, const json& whole) {
+  return whole == 0 ? 0 : ns.get<double>() / whole.get<double>();
+}
+
+/// The three largest parts of the window.
+std::string limiters_text(const json& limiters, const TextStyle& style) {
+  std::string out;
+  for (size_t i = 0; i < std::min<size_t>(3, limiters.size()); i++) {
+    const std::string line =
+        fmt::format("{:>6}  {}: {}", percent(limiters[i]["share"]), limiters[i]["what"].get<std::string>(),
+                    limiters[i]["words"].get<std::string>());
+    out += fmt::format("  {} {}\n", i == 0 ? bold("limiter", style) : dim("then   ", style),
+                       i == 0 ? bold(line, style) : line);
+  }
+  return out;
+}
+
+std::string device_title(const json& row) {
+  if (row["device"] == "cpu") return "host";
+  std::string title = "device " + (row["device"].is_null() ? "?" : row["device"].dump());
+  if (!row["rank"].is_null()) title += fmt::format(" of rank {}", row["rank"].get<int64_t>());
+  return title;
+}
+
+constexpr struct {
+  const char* key;
+  const char* sign;
+  const char* name;
+} kParts[] = {{"compute_ns", "█", "compute"},
+              {"exposed_comm_ns", "▓", "exposed comm"},
+              {"exposed_copy_ns", "▒", "exposed copy"},
+              {"idle_ns", "·", "idle"}};
+
+/// One bar of the whole window: each part with its own sign.
+std::string decomposition_bar(const json& device, size_t width) {
+  std::string bar;
+  double done = 0;
+  size_t drawn = 0;
+  for (const auto& [key, sign, name] : kParts) {
+    done += part(device[key], device["window_ns"]);
+    const auto until = static_cast<size_t>(done * static_cast<double>(width) + 0.5);
+    for (; drawn < std::min(until, width); drawn++) bar += sign;
+  }
+  return bar;
+}
+
+std::string parts_text(const json& device, const TextStyle& style) {
+  std::string out;
+  for (const auto& [key, sign, name] : kParts) {
+    if (device[key] == 0 && std::string_view(name) != "idle") continue;
+    const std::string what = device["kind"] == "host" && std::string_view(name) == "compute" ? "ops" : name;
+    out +=
+        fmt::format("{}{} {} {} {}", out.empty() ? "" : "   ", sign, what,
+                    percent(part(device[key], device["window_ns"])), dim(duration_text(device[key]), style));
+  }
+  return out;
+}
+
+/// Causes that matter, largest first.
+std::string idle_text(const json& device, const TextStyle& style) {
+  std::vector<std::pair<int64_t, std::string>> causes;
+  for (const auto& [cause, ns] : device["idle_causes"].items()) causes.emplace_back(ns.get<int64_t>(), cause);
+  std::sort(causes.rbegin(), causes.rend());
+  std::string out;
+  for (const auto& [ns, cause] : causes) {
+    if (part(ns, device["window_ns"]) < 0.0005) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", cause, percent(part(ns, device["window_ns"])));
+  }
+  return out.empty() ? "" : "  " + dim("idle causes: ", style) + out + "\n";
+}
+
+std::string device_text(const json& device, const TextStyle& style) {
+  const std::string name = device["name"].is_string() ? "  " + device["name"].get<std::string>() : "";
+  std::string out = "  " + bold(device_title(device), style) + name + "\n";
+  out += "  " + decomposition_bar(device, static_cast<size_t>(std::clamp(style.width - 4, 20, 100))) + "\n";
+  return out + "  " + parts_text(device, style) + "\n" + idle_text(device, style);
+}
+
+size_t name_width(const TextStyle& style) {
+  return style.width > 80 ? static_cast<size_t>(style.width) - 58 : 24;
+}
+
+std::string kernels_text(const json& data, const TextStyle& style) {
+  if (data["top_kernels"].empty()) return "";
+  using enum TextTable::Align;
+  TextTable table({kRight, kRight, kRight, kRight, kLeft, kLeft, kLeft});
+  table.add({"share", "total", "calls", "exposed", "", "class", "kernel"});
+  for (const json& row : data["top_kernels"]) {
+    table.add({percent_or_dash(row["share"]), duration_text(row["total_ns"]), grouped(row["calls"]),
+               percent_or_dash(row["exposed_share"]),
+               bar(row["share"].is_null() ? 0 : row["share"].get<double>(), 8), row["class"],
+               shortened(row["short_name"].get<std::string>(), name_width(style))});
+  }
+  return "\n" + bold("Kernels and copies, share of the sum of their times", style) + "\n" +
+         table.text("  ", true, style);
+}
+
+std::string ops_text(const json& data, const TextStyle& style) {
+  if (data["top_ops"].empty()) return "";
+  using enum TextTable::Align;
+  TextTable table({kRight, kRight, kRight, kLeft, kLeft, kLeft});
+  table.add({"share", "time", "calls", "", "class", "op"});
+  const bool host = data["top_ops"][0].contains("own_ns");
+  for (const json& row : data["top_ops"]) {
+    const std::string owner = row["owner"] == "graph_launch" ? " (graph)"
+                              : row["owner"] == "call"       ? " (no op)"
+                                                             : "";
+    table.add({percent_or_dash(row["share"]), duration_text(row[host ? "own_ns" : "device_ns"]),
+               row["calls"].is_null() ? "-" : grouped(row["calls"]),
+               bar(row["share"].is_null() ? 0 : row["share"].get<double>(), 8), row["class"],
+               shortened(row["name"].get<std::string>() + owner, name_width(style))});
+  }
+  const char* title =
+      host ? "Ops, share of the sum of their own times" : "Ops, share of the device time that they launched";
+  return "\n" + bold(title, style) + "\n" + table.text("  ", true, style);
+}
+
+std::string phases_text(const json& data, const TextStyle& style) {
+  std::string out;
+  for (const json& row : data["phases"]) {
+    out += fmt::format("  {}: {} range{}, {} on the host; launched {} kernels ({} in graphs), {} on {}\n",
+                       row["phase"].get<std::string>(), grouped(row["ranges"]), row["ranges"] == 1 ? "" : "s",
+                       duration_text(row["host_ns"]), grouped(row["kernels"]), grouped(row["graph_kernels"]),
+                       duration_text(row["device_ns"]), device_title(row));
+  }
+  return out.empty() ? "" : "\n" + bold("Phases", style) + "\n" + out;
+}
+
+std::string coverage_text(const json& data, const TextStyle& style) {
+  std::string out;
+  for (const json& row : data["coverage"]) {
+    out += fmt::format("  {} {}: {} of the kernel time has its launch, {} its op, {} a class\n",
+                       dim("coverage", style), device_title(row), percent_or_dash(row["with_launch"]),
+                       percent_or_dash(row["with_op"]), percent_or_dash(row["classified"]));
+  }
+  return out.empty() ? "" : "\n" + out;
+}
+
+std::string findings_text(const json& data, const TextStyle& style) {
+  if (data["findings"].empty()) return "\n" + bold("Findings", style) + "\n  none\n";
+  std::string out = "\n" + bold("Findings, most time at stake first", style) + "\n";
+  for (const json& finding : data["findings"]) {
+    const double share = part(finding["at_stake_ns"], data["window"]["total_ns"]);
+    out += fmt::format("  {:>6}  {}  {}\n", percent(share), bold(finding["title"].get<std::string>(), style),
+                       dim(fmt::format("{}, {} confidence", finding["rule"].get<std::string>(),
+                                       finding["confidence"].get<std::string>()),
+                           style));
+    out += "          " + finding["suggestions"][0]["text"].get<std::string>() + "\n";
+  }
+  return out;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const json& data = outcome.data;
+  const json& steps = data["steps"];
+  std::string out =
+      fmt::format("{}  window {}, {}", bold("run " + short_id(data["run_id"]), style),
+                  data["window"]["name"].get<std::string>(), duration_text(data["window"]["total_ns"]));
+  if (steps["count"] != 0)
+    out += fmt::format("; {} steps by {}", grouped(steps["count"].get<int64_t>()),
+                       steps["source"].get<std::string>());
+  out += "\n" + limiters_text(data["limiters"], style);
+  for (const json& device : data["devices"]) out += device_text(device, style);
+  return out + kernels_text(data, style) + ops_text(data, style) + phases_text(data, style) +
+         coverage_text(data, style) + findings_text(data, style);
+}
+
+}  // namespace
+
+const Operation& operation_analyze() {
+  static constexpr Operation kOperation{
+      "analyze",
+      "Say where the time of a run went, as a sum that closes",
+      "you want to know what limits a run: compute, communication, copies or idle time, and why",
+      "you only want to know what a run is: show; you need other columns: query",
+      "neurolens analyze @latest",
+      kParameters,
+      kResult,
+      Effect::kRead,
+      {.cli = true, .http = true, .mcp = true},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops
