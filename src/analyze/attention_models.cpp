@@ -190,6 +190,21 @@ Known<OpModel> sdpa_efficient_backward(const OpCall& call) {
   return dense_backward(call, false, mask_of(call.flag(11)), 4);
 }
 
+// grad_out, q, k, v, out, logsumexp, dropout_p, is_causal
+Known<OpModel> sdpa_cpu_backward(const OpCall& call) {
+  return dense_backward(call, false, mask_of(call.flag(7)), -1);
+}
+// grad_out, q, k, v, out, logsumexp, seed, offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p,
+// is_causal
+Known<OpModel> sdpa_cudnn_backward(const OpCall& call) {
+  return dense_backward(call, false, mask_of(call.flag(14)), 8);
+}
+// q, k, v, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, compute_log_sumexp, dropout_p, is_causal
+Known<OpModel> cudnn_forward(const OpCall& call) {
+  if (call.tensor(4) != nullptr) return Absent{kNoLengths};
+  return dense_forward(call, false, mask_of(call.flag(10)), 3);
+}
+
 // q, k, v, dropout_p, softmax_scale, causal, window l, window r
 Known<OpModel> flash_attn(const OpCall& call) {
   if (has_window(call, 6, 7)) return Absent{kWindow};
@@ -229,6 +244,9 @@ constexpr NamedModel kModels[] = {
     {"aten::_scaled_dot_product_cudnn_attention", sdpa_biased},
     {"aten::_scaled_dot_product_flash_attention_backward", sdpa_flash_backward},
     {"aten::_scaled_dot_product_efficient_attention_backward", sdpa_efficient_backward},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", sdpa_cpu_backward},
+    {"aten::_scaled_dot_product_cudnn_attention_backward", sdpa_cudnn_backward},
+    {"aten::_cudnn_attention_forward", cudnn_forward},
     {"flash_attn::_flash_attn_forward", flash_attn},
     {"flash_attn::_flash_attn_varlen_forward", flash_attn_varlen},
     {"aiter::mha_batch_prefill", aiter_batch_prefill},

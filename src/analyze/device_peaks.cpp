@@ -54,6 +54,7 @@ DevicePeaks shared(const DevicePeaks& a, const DevicePeaks& b) {
   peaks.vendor = joined(a.vendor, b.vendor, " or ");
   peaks.source = joined(a.source, b.source, "; ");
   peaks.bandwidth_source = joined(a.bandwidth_source, b.bandwidth_source, "; ");
+  peaks.checked = a.checked.empty() || b.checked.empty() ? "" : joined(a.checked, b.checked, "; ");
   peaks.bandwidth = shared(a.bandwidth, b.bandwidth, "bandwidths", peaks.device);
   peaks.boost_hz = shared(a.boost_hz, b.boost_hz, "clocks", peaks.device);
   peaks.cache_bytes = shared(a.cache_bytes, b.cache_bytes, "caches", peaks.device);
@@ -103,6 +104,7 @@ class DeviceReader {
     NL_CHECK(text(node, "source", true, peaks.source));
     peaks.bandwidth_source = peaks.source;
     NL_CHECK(text(node, "bandwidth_source", false, peaks.bandwidth_source));
+    NL_CHECK(text(node, "checked", false, peaks.checked));
     NL_CHECK(patterns(node, "names", true, entry.names));
     NL_CHECK(patterns(node, "generic_names", false, entry.generic_names));
     NL_CHECK(number(node, "memory_bytes", entry.memory_bytes));
@@ -116,7 +118,8 @@ class DeviceReader {
   Result<void> known_keys(const YamlNode& node) const {
     constexpr std::string_view kKeys[] = {
         "device", "note",     "vendor",    "names", "generic_names", "memory_bytes", "cache_bytes",
-        "units",  "boost_hz", "bandwidth", "dense", "sparse",        "source",       "bandwidth_source"};
+        "units",  "boost_hz", "bandwidth", "dense", "sparse",        "source",       "bandwidth_source",
+        "checked"};
     for (const auto& member : node.members) {
       if (std::find(std::begin(kKeys), std::end(kKeys), member.key) == std::end(kKeys)) {
         return fault(member.line, "unknown key: " + member.key.substr(0, 64));
@@ -200,7 +203,7 @@ class DeviceReader {
     if (map == nullptr) return {};
     if (!map->is_map()) return fault(map->line, std::string(key) + " must be a mapping of data types");
     for (const auto& [dtype, line, value] : map->members) {
-      if (std::find(std::begin(kDtypes), std::end(kDtypes), dtype) == std::end(kDtypes)) {
+      if (!has_published_rates(dtype)) {
         return fault(line, "unknown data type: " + dtype.substr(0, 64));
       }
       NL_TRY(const double rate, positive(value, dtype));
@@ -224,6 +227,10 @@ class DeviceReader {
 };
 
 }  // namespace
+
+bool has_published_rates(std::string_view dtype) {
+  return std::find(std::begin(kDtypes), std::end(kDtypes), dtype) != std::end(kDtypes);
+}
 
 Known<double> DevicePeaks::peak(std::string_view dtype, bool is_dense) const {
   const Rates& rates = is_dense ? dense : sparse;

@@ -23,6 +23,9 @@ struct DeviceFacts {
   std::optional<int64_t> units = {};  ///< multiprocessors or compute units
 };
 
+/// Whether makers publish rates of this data type at all; there are none of int64 or bool.
+bool has_published_rates(std::string_view dtype);
+
 struct DevicePeaks {
   using Rates = std::map<std::string, Known<double>, std::less<>>;
 
@@ -30,6 +33,7 @@ struct DevicePeaks {
   std::string vendor;
   std::string source;
   std::string bandwidth_source;
+  std::string checked = {};            ///< what the figures were held against besides; empty: nothing
   Known<double> bandwidth = Absent{};  ///< of the device memory, bytes per second
   Known<double> boost_hz = Absent{};
   Known<double> cache_bytes = Absent{};  ///< of the last cache in front of the memory

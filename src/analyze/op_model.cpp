@@ -80,6 +80,14 @@ bool names_any(std::string_view text, std::initializer_list<std::string_view> wo
                      [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
+/// AddmmBackward0 calls aten::mm; so does the engine's frame around it.
+bool is_autograd_node(std::string_view name) {
+  if (name.starts_with("autograd::engine::")) return true;
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string_view::npos || name.find("::") != std::string_view::npos) return false;
+  return name.substr(0, end + 1).ends_with("Backward");
+}
+
 bool is_gradient_with_parent(const OpCall& call, const OpFacts* parent) {
   return parent != nullptr && parent->name == "aten::cudnn_convolution_backward" &&
          call.name.starts_with("aten::cudnn_convolution_backward_");
@@ -103,7 +111,8 @@ Known<OpModel> model_op(const OpFacts& op, const OpFacts* parent) {
 }
 
 bool is_composite(std::string_view op_name) {
-  return std::find(std::begin(kComposite), std::end(kComposite), op_name) != std::end(kComposite);
+  return is_autograd_node(op_name) ||
+         std::find(std::begin(kComposite), std::end(kComposite), op_name) != std::end(kComposite);
 }
 
 std::string compute_dtype(const std::string& op_dtype, std::string_view kernel_names) {

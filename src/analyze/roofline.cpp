@@ -10,6 +10,7 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 constexpr double kDisagreement = 0.1;
 constexpr double kBoundPct = 60;
+constexpr double kNoCeiling = std::numeric_limits<double>::max();
 
 Share share_of(double part, double whole) {
   const double value = part / whole;
@@ -63,7 +64,7 @@ Known<Roofline> roofline(const RoofWork& work, int64_t time_ns, const Known<doub
   if (!work.bytes) return Absent{work.bytes.reason()};
   if (const auto fault = fault_of(*work.flops, *work.bytes, time_ns); !fault.empty()) return Absent{fault};
   const bool needs_peak = *work.flops > 0;
-  const Known<double> used = needs_peak ? peak : std::numeric_limits<double>::max();
+  const Known<double> used = needs_peak ? peak : kNoCeiling;
   return combine(used, bandwidth, [&](double operations, double bytes) -> Known<Roofline> {
     if (!is_positive(operations) || !is_positive(bytes)) return Absent{"a peak is not above 0"};
     return under_roof(static_cast<double>(*work.flops), static_cast<double>(*work.bytes),
@@ -75,7 +76,8 @@ Known<Roofline> roofline(const OpModel& model, int64_t time_ns, const DevicePeak
                          std::string_view kernel_names) {
   if (saves_operations(kernel_names))
     return Absent{"the kernels need fewer operations than the model counts"};
-  const auto peak = peaks.peak(compute_dtype(model.dtype, kernel_names));
+  const std::string dtype = compute_dtype(model.dtype, kernel_names);
+  const Known<double> peak = has_published_rates(dtype) ? peaks.peak(dtype) : kNoCeiling;
   return map(
       roofline(RoofWork{model.flops, model.bytes_min}, time_ns, peak, peaks.bandwidth), [&](Roofline out) {
         out.fits_cache = peaks.cache_bytes && static_cast<double>(model.bytes_min) <= *peaks.cache_bytes;

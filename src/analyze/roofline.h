@@ -42,8 +42,9 @@ Known<Roofline> roofline(const RoofWork& work, int64_t time_ns, const Known<doub
 
 /// With the dense peak of the model's dtype, or of tf32 if the kernels run in it. Elementwise work is held
 /// against the same peak, which is a bound for it, if a loose one; memory bounds it long before.
-/// `kernel_names` are those of the op's kernels, joined by anything. Absent for kernels that need fewer
-/// operations than the model counts.
+/// `kernel_names` are those of the op's kernels, joined by anything. Work in types without published rates
+/// (int64, bool) has the roof of the memory only. Absent for kernels that need fewer operations than the
+/// model counts.
 Known<Roofline> roofline(const OpModel& model, int64_t time_ns, const DevicePeaks& peaks,
                          std::string_view kernel_names = {});
 

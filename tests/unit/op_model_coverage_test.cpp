@@ -52,7 +52,7 @@ struct Coverage {
 };
 
 bool is_heavy(std::string_view name) {
-  if (name.starts_with("symm_mem::")) return false;
+  if (name.starts_with("symm_mem::") || name.starts_with("fbgemm::permute")) return false;
   const char* parts[] = {"mm",  "matmul",      "linear", "conv", "attention", "attn",
                          "mha", "moe_forward", "MatMul", "Gemm", "Conv"};
   return std::any_of(std::begin(parts), std::end(parts),

@@ -98,7 +98,7 @@ TEST(OpModel, EinsumIsAbsent) {
 // ---- Convolutions
 
 constexpr char kConvDtypes[] =
-    R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","ScalarList","ScalarList","ScalarList","Scalar","Scalar","Scalar"])";
+    R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","ScalarList","ScalarList","ScalarList","Scalar"])";
 
 // 224 / 16 = 14: 2 x 4 x 14 x 14 x (768 x 3 x 16 x 16) = 1568 x 589824 = 924844032
 // 2 x (4x3x224x224 + 589824 + 768 + 4x768x14x14) = 2 x (602112 + 589824 + 768 + 602112) = 3589632
@@ -207,6 +207,17 @@ TEST(OpModel, GroupedAttention) {
                  .dtypes = R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar","Scalar",""])",
                  .inputs = R"(["","","","0.","True","False",""])"},
                 "how a causal mask lies over unequal lengths is not in the source");
+}
+
+// Five products instead of two: 5 / 2 of 4 x 2 x 8 x 10 x 10 x 64 = 409600 x 5 / 2; 2 bytes x (5 read and 3
+// written tensors of 2 x 8 x 10 x 64).
+TEST(OpModel, AttentionBackward) {
+  expect_model(
+      {.name = "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+       .shapes = "[[2,8,10,64],[2,8,10,64],[2,8,10,64],[2,8,10,64],[2,8,10,64],[2,8,10],[],[],[],[]]",
+       .dtypes = R"(["c10::Half","c10::Half","c10::Half","c10::Half","c10::Half","float"])",
+       .inputs = R"(["","","","","","","0.","False","",""])"},
+      1024000, 163840, "fp16", "attention");
 }
 
 // 15 full sequences of 1024: 1024 x (2 x 1024 - 1024) x 15 x 32 x 256 = 128849018880.
@@ -477,7 +488,10 @@ TEST(OpModel, GrowsWithItsShapes) {
 TEST(OpModel, CompositeOpsAreNamed) {
   EXPECT_TRUE(is_composite("aten::linear"));
   EXPECT_TRUE(is_composite("aten::scaled_dot_product_attention"));
+  EXPECT_TRUE(is_composite("AddmmBackward0"));
+  EXPECT_TRUE(is_composite("autograd::engine::evaluate_function: AddmmBackward0"));
   EXPECT_FALSE(is_composite("aten::addmm"));
+  EXPECT_FALSE(is_composite("aten::convolution_backward"));
   EXPECT_FALSE(is_composite("aten::_flash_attention_forward"));
 }
 
