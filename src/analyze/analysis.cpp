@@ -218,7 +218,8 @@ class Tables {
         append_rows(ops, host_ops(rest["ops"]), device.state->device);
       } else {
         append_rows(kernels, kernel_table(device, rest["kernels"]), device.state->device);
-        append_rows(ops, op_table(device, rest["ops"]), device.state->device);
+        if (device.state->device.has_records)
+          append_rows(ops, op_table(device, rest["ops"]), device.state->device);
         append_rows(modules, module_table(device, rest["modules"]), device.state->device);
         append_rows(phases, phase_table(device), device.state->device);
       }

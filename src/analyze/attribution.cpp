@@ -276,7 +276,7 @@ Coverage coverage_of(const Timeline& run, const Device& device, const IntervalSe
   const std::vector<HostCall> calls = host_calls(run.names);
   Coverage sum;
   for_work_in(device, window, [&](const Work& work, int64_t ns) {
-    if (is_copy(work)) return;
+    if (work.table != WorkTable::kKernels) return;
     sum.kernels_ns += ns;
     sum.with_launch_ns += work.launch != kNoRow ? ns : 0;
     sum.with_op_ns += work.op != kNoRow ? ns : 0;

@@ -115,6 +115,8 @@ IntervalSet union_of_kind(const std::vector<Work>& work, WorkKind kind) {
 
 void finish(Device& device) {
   auto& work = device.work;
+  device.has_records =
+      std::any_of(work.begin(), work.end(), [](const Work& w) { return w.table != WorkTable::kSpans; });
   if (!std::is_sorted(work.begin(), work.end(), comes_before))
     std::sort(work.begin(), work.end(), comes_before);
   device.compute = union_of_kind(work, WorkKind::kCompute);

@@ -35,8 +35,9 @@ struct Device {
   std::optional<int32_t> number;
   std::optional<int32_t> rank;
   bool is_host = false;
-  std::vector<Work> work;  ///< by start, end, table, row
-  int64_t untimed = 0;     ///< rows without timing, which no figure contains
+  bool has_records = false;  ///< kernels or copies; else its work are spans, e.g. whole inferences
+  std::vector<Work> work;    ///< by start, end, table, row
+  int64_t untimed = 0;       ///< rows without timing, which no figure contains
   IntervalSet compute, communication, copy, kernels, busy;
 };
 

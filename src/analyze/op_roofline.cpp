@@ -18,8 +18,7 @@ using nlohmann::json;
 struct OpWork {
   int64_t first_start = INT64_MAX;
   int64_t kernel_ns = 0;
-  int64_t longest_ns = -1;
-  uint32_t longest_name = 0;
+  std::vector<uint32_t> kernels;  ///< names, each once
 };
 
 /// In the order of spans, so that sums come out the same everywhere.
@@ -28,16 +27,20 @@ std::vector<std::pair<uint32_t, OpWork>> work_of_ops(const Device& device) {
   for (const Work& work : device.work) {
     if (work.op == kNoRow || work.kind == WorkKind::kCopy) continue;
     OpWork& op = ops[work.op];
-    const int64_t ns = work.end - work.start;
     op.first_start = std::min(op.first_start, work.start);
-    op.kernel_ns += ns;
-    if (ns <= op.longest_ns) continue;
-    op.longest_ns = ns;
-    op.longest_name = work.name;
+    op.kernel_ns += work.end - work.start;
+    if (std::find(op.kernels.begin(), op.kernels.end(), work.name) == op.kernels.end())
+      op.kernels.push_back(work.name);
   }
   std::vector<std::pair<uint32_t, OpWork>> list(ops.begin(), ops.end());
   std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return list;
+}
+
+std::string joined_names(const Timeline& run, const std::vector<uint32_t>& names) {
+  std::string joined;
+  for (const uint32_t name : names) joined += (joined.empty() ? "" : " ") + std::string(run.names[name]);
+  return joined;
 }
 
 /// Models of calls with equal arguments are computed once.
@@ -47,7 +50,8 @@ class Models {
 
   const Known<OpModel>& of(uint32_t span) {
     const uint32_t parent = parent_op(span);
-    const Key key{call(span), parent == kNoRow ? Call{kNoRow, kNoRow, kNoRow, kNoRow, kNoRow} : call(parent)};
+    const Key key{call(span),
+                  parent == kNoRow ? Call{kNoRow, kNoRow, kNoRow, kNoRow, kNoRow, kNoRow} : call(parent)};
     const auto it = known_.find(key);
     if (it != known_.end()) return it->second;
     const OpFacts facts = facts_of(span), around = parent == kNoRow ? OpFacts{} : facts_of(parent);
@@ -55,7 +59,7 @@ class Models {
   }
 
  private:
-  using Call = std::array<uint32_t, 5>;
+  using Call = std::array<uint32_t, 6>;
   using Key = std::pair<Call, Call>;
 
   uint32_t parent_op(uint32_t span) const {
@@ -64,7 +68,7 @@ class Models {
   }
   Call call(uint32_t span) const {
     return {run_.timeline.spans.name[span], arguments_.shapes[span], arguments_.dtypes[span],
-            arguments_.strides[span], arguments_.inputs[span]};
+            arguments_.strides[span],       arguments_.inputs[span], arguments_.backward_shapes[span]};
   }
   std::string_view text(uint32_t id) const {
     return id == kNoRow ? std::string_view() : arguments_.texts[id];
@@ -77,6 +81,7 @@ class Models {
     facts.dtypes = text(arguments_.dtypes[span]);
     facts.strides = text(arguments_.strides[span]);
     facts.inputs = text(arguments_.inputs[span]);
+    facts.output_shapes = text(arguments_.backward_shapes[span]);
     return facts;
   }
 
@@ -153,36 +158,63 @@ json row_json(const RooflineRow& row, const Known<DevicePeaks>& peaks) {
   return out;
 }
 
-}  // namespace
-
-Result<OpArguments> load_op_arguments(store::Connection& connection, const PreparedRun& run) {
-  const size_t spans = run.timeline.spans.size();
-  std::vector<bool> wanted(spans);
+/// Ops that launched device work, and the ops around them.
+std::vector<bool> ops_with_work(const PreparedRun& run) {
+  const Spans& spans = run.timeline.spans;
+  std::vector<bool> wanted(spans.size());
   for (const DeviceState& state : run.devices) {
     for (const Work& work : state.device.work) {
       if (work.op == kNoRow || state.device.is_host) continue;
       wanted[work.op] = true;
-      const uint32_t parent = run.timeline.spans.parent[work.op];
-      if (parent != kNoRow && run.timeline.spans.op[parent] != kNoRow)
-        wanted[run.timeline.spans.op[parent]] = true;
+      const uint32_t parent = spans.parent[work.op];
+      if (parent != kNoRow && spans.op[parent] != kNoRow) wanted[spans.op[parent]] = true;
     }
   }
+  return wanted;
+}
+
+std::vector<bool> names_with(const Timeline& run, std::string_view part) {
+  std::vector<bool> has(run.names.size());
+  for (uint32_t id = 0; id < run.names.size(); id++)
+    has[id] = run.names[id].find(part) != std::string_view::npos;
+  return has;
+}
+
+}  // namespace
+
+Result<OpArguments> load_op_arguments(store::Connection& connection, const PreparedRun& run) {
+  const Spans& spans = run.timeline.spans;
+  const std::vector<bool> wanted = ops_with_work(run),
+                          backward = names_with(run.timeline, "ConvolutionBackward");
   OpArguments arguments;
   std::vector<uint32_t>* columns[] = {&arguments.shapes, &arguments.dtypes, &arguments.strides,
                                       &arguments.inputs};
-  for (auto* column : columns) column->assign(spans, kNoRow);
-  size_t row = 0;
-  NL_CHECK(connection.stream("SELECT shapes, dtypes, strides, inputs FROM spans",
-                             [&](const store::Chunk& chunk) -> Result<void> {
-                               for (size_t i = 0; i < chunk.size() && row < spans; i++, row++) {
-                                 if (!wanted[row]) continue;
-                                 for (size_t c = 0; c < 4; c++) {
-                                   if (!chunk.is_null(c, i))
-                                     (*columns[c])[row] = arguments.texts.add(chunk.text(c, i));
-                                 }
-                               }
-                               return {};
-                             }));
+  for (auto* column : columns) column->assign(spans.size(), kNoRow);
+  arguments.backward_shapes.assign(spans.size(), kNoRow);
+  std::unordered_map<int64_t, uint32_t> backward_of;
+  std::vector<std::pair<uint32_t, int64_t>> forward;  // spans and their sequence numbers
+  NL_TRY(const int64_t any,
+         connection.integer("SELECT count(*) FROM (SELECT 1 FROM spans WHERE shapes IS NOT NULL LIMIT 1)"));
+  if (any == 0) return arguments;
+  uint32_t row = 0;
+  NL_CHECK(connection.stream(
+      "SELECT shapes, dtypes, strides, inputs, sequence_number FROM spans",
+      [&](const store::Chunk& chunk) -> Result<void> {
+        for (size_t i = 0; i < chunk.size() && row < spans.size(); i++, row++) {
+          const bool is_backward = backward[spans.name[row]] && !chunk.is_null(4, i) && !chunk.is_null(0, i);
+          if (is_backward) backward_of.emplace(chunk.int64s(4)[i], arguments.texts.add(chunk.text(0, i)));
+          if (!wanted[row]) continue;
+          for (size_t c = 0; c < 4; c++) {
+            if (!chunk.is_null(c, i)) (*columns[c])[row] = arguments.texts.add(chunk.text(c, i));
+          }
+          if (!chunk.is_null(4, i)) forward.emplace_back(row, chunk.int64s(4)[i]);
+        }
+        return {};
+      }));
+  for (const auto& [span, number] : forward) {
+    if (const auto it = backward_of.find(number); it != backward_of.end())
+      arguments.backward_shapes[span] = it->second;
+  }
   return arguments;
 }
 
@@ -191,6 +223,10 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
   RooflineTable table;
   table.peaks = peaks;
   table.kernel_ns = coverage_of(run.timeline, device, window).kernels_ns;
+  if (arguments.texts.size() == 0) {
+    if (table.kernel_ns > 0) table.without_model["no shapes in the source"] = table.kernel_ns;
+    return table;
+  }
   Models models(run, arguments);
   std::map<std::pair<uint32_t, std::string>, RooflineRow> rows;
   for (const auto& [span, work] : work_of_ops(device)) {
@@ -201,7 +237,7 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
       table.without_model[model.reason()] += work.kernel_ns;
       continue;
     }
-    const std::string_view kernel = run.timeline.names[work.longest_name];
+    const std::string kernel = joined_names(run.timeline, work.kernels);
     const std::string dtype = compute_dtype(model->dtype, kernel);
     RooflineRow& row = rows[{name, dtype}];
     row.name = run.timeline.names[name];

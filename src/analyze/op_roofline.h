@@ -18,6 +18,8 @@ namespace nl::analyze {
 struct OpArguments {
   Names texts;
   std::vector<uint32_t> shapes, dtypes, strides, inputs;  ///< by span; kNoRow where there is none
+  /// By span: shapes of the backward op of a convolution, the first of which is that of its result.
+  std::vector<uint32_t> backward_shapes;
 };
 Result<OpArguments> load_op_arguments(store::Connection& connection, const PreparedRun& run);
 

@@ -16,9 +16,7 @@ using nlohmann::json;
 void use_layer_classes(Measured& measured, const json& layers) {
   if (layers.is_null() || measured.devices.size() != 1) return;
   MeasuredDevice& device = measured.devices.front();
-  const auto is_span = [](const Work& work) { return work.table == WorkTable::kSpans; };
-  const auto& work = device.state->device.work;
-  if (device.state->device.is_host || !std::all_of(work.begin(), work.end(), is_span)) return;
+  if (device.state->device.is_host || device.state->device.has_records) return;
   for (size_t i = 0; i < kOpClasses; i++) {
     const auto op_class = static_cast<OpClass>(i);
     device.metrics.set(class_metric(op_class),

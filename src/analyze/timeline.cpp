@@ -67,11 +67,21 @@ uint32_t row_or_none(int64_t row) {
   return row < 0 || row >= static_cast<int64_t>(kNoRow) ? kNoRow : static_cast<uint32_t>(row);
 }
 
-model::SpanKind kind_of(std::string_view text) {
-  const auto at = std::find(std::begin(model::kSpanKinds), std::end(model::kSpanKinds), text);
-  return at == std::end(model::kSpanKinds) ? model::SpanKind::other
-                                           : static_cast<model::SpanKind>(at - std::begin(model::kSpanKinds));
-}
+/// Kinds of spans by their names, which repeat in every row.
+class KindReader {
+ public:
+  KindReader() {
+    for (const std::string_view name : model::kSpanKinds) names_.add(name);
+  }
+  model::SpanKind read(std::string_view text) {
+    const uint32_t id = reader_.read(text);
+    return id < std::size(model::kSpanKinds) ? static_cast<model::SpanKind>(id) : model::SpanKind::other;
+  }
+
+ private:
+  Names names_;
+  NameReader reader_{names_};
+};
 
 Result<void> load_tracks(store::Connection& connection, Timeline& run) {
   return connection.stream("SELECT kind, device, rank FROM tracks", [&](const Chunk& chunk) -> Result<void> {
@@ -101,20 +111,22 @@ size_t rows_of(const store::RunFiles& files, const std::string& table) {
 
 Result<void> load_spans(store::Connection& connection, const store::RunFiles& files, Timeline& run) {
   NameReader names(run.names);
+  KindReader kinds;
   Spans& spans = run.spans;
   reserve(spans, rows_of(files, "spans"));
   const char* sql = "SELECT start_ns, dur_ns, track_id, kind, name, op_type FROM spans";
   NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
     const auto starts = int64s(chunk, 0), durs = int64s(chunk, 1);
     const auto tracks = int32s(chunk, 2);
+    const auto kind = chunk.texts(3), name = chunk.texts(4), type = chunk.texts(5);
     for (size_t i = 0; i < chunk.size(); i++) {
       const int64_t start = starts.get(i, 0), dur = durs.get(i, 0);
       spans.start.push_back(start);
       spans.end.push_back(end_of(start, std::max<int64_t>(dur, 0)));
       spans.track.push_back(tracks.get(i, -1));
-      spans.kind.push_back(chunk.is_null(3, i) ? model::SpanKind::other : kind_of(chunk.text(3, i)));
-      spans.name.push_back(chunk.is_null(4, i) ? names.read({}) : names.read(chunk.text(4, i)));
-      spans.op_type.push_back(chunk.is_null(5, i) ? spans.name.back() : names.read(chunk.text(5, i)));
+      spans.kind.push_back(kind.is_null(i) ? model::SpanKind::other : kinds.read(kind[i]));
+      spans.name.push_back(names.read(name.is_null(i) ? std::string_view() : name[i]));
+      spans.op_type.push_back(type.is_null(i) ? spans.name.back() : names.read(type[i]));
     }
     return {};
   }));
@@ -138,6 +150,7 @@ Result<void> load_device_rows(store::Connection& connection, Timeline& run, cons
   NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
     const auto starts = int64s(chunk, 0), durs = int64s(chunk, 1);
     const auto tracks = int32s(chunk, 2), devices = int32s(chunk, 3);
+    const auto name = chunk.texts(4);
     for (size_t i = 0; i < chunk.size(); i++) {
       const bool timed = !starts.is_null(i) && durs.get(i, -1) >= 0;
       const int64_t start = starts.get(i, 0);
@@ -145,7 +158,7 @@ Result<void> load_device_rows(store::Connection& connection, Timeline& run, cons
       rows.end.push_back(timed ? end_of(start, durs.get(i, 0)) : start - 1);
       rows.track.push_back(tracks.get(i, -1));
       rows.device.push_back(devices.get(i, kNoDevice));
-      rows.name.push_back(chunk.is_null(4, i) ? names.read({}) : names.read(chunk.text(4, i)));
+      rows.name.push_back(names.read(name.is_null(i) ? std::string_view() : name[i]));
       if (bytes != nullptr) bytes->push_back(int64s(chunk, 5).get(i, kNull));
     }
     return {};

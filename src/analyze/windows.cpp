@@ -14,7 +14,7 @@ constexpr double kLeastConfidence = 0.9;
 constexpr size_t kLeastRepeats = 3;
 constexpr double kLeastCoverage = 0.5;
 
-/// Outermost ranges that pass, in order of time; of two that overlap the earlier, of equal starts the longer.
+/// Ranges that pass and lie in no earlier one, in order of time.
 std::vector<Step> ranges_where(const Timeline& run, const std::function<bool(size_t)>& passes) {
   std::vector<uint32_t> found;
   for (size_t i = 0; i < run.spans.size(); i++) {
@@ -26,7 +26,7 @@ std::vector<Step> ranges_where(const Timeline& run, const std::function<bool(siz
   });
   std::vector<Step> steps;
   for (const uint32_t i : found) {
-    if (!steps.empty() && spans.start[i] < steps.back().time.end) continue;
+    if (!steps.empty() && spans.end[i] <= steps.back().time.end) continue;
     steps.push_back({spans.interval(i), std::string(run.names[spans.name[i]])});
   }
   return steps;

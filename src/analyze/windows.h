@@ -33,7 +33,7 @@ struct Step {
 };
 
 struct Steps {
-  std::vector<Step> list;  ///< in order of time, not overlapping
+  std::vector<Step> list;  ///< in order of time
   std::string source;      ///< profiler_step, engine_step, model_run, inference, annotation, period or none
   double confidence = 1;   ///< of a found period: share of kernels that repeat after one period
   int64_t period = 0;      ///< of a found period: kernels in it

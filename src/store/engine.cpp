@@ -65,6 +65,17 @@ std::string_view Chunk::text(size_t column, size_t row) const {
   return {duckdb_string_t_data(&strings[row]), duckdb_string_t_length(strings[row])};
 }
 
+TextCells Chunk::texts(size_t column) const {
+  return {duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk_, column)), validity(column)};
+}
+
+std::string_view TextCells::operator[](size_t row) const {
+  const auto& cell = static_cast<const duckdb_string_t*>(cells_)[row];
+  const uint32_t length = cell.value.inlined.length;
+  return {length <= sizeof(cell.value.inlined.inlined) ? cell.value.inlined.inlined : cell.value.pointer.ptr,
+          length};
+}
+
 bool Chunk::is_null(size_t column, size_t row) const {
   uint64_t* valid = duckdb_vector_get_validity(duckdb_data_chunk_get_vector(chunk_, column));
   return valid != nullptr && !duckdb_validity_row_is_valid(valid, row);

@@ -25,6 +25,19 @@ struct EngineOptions {
   std::string temp_folder = {};  ///< where joins and sorts spill; none: they fail above the limit
 };
 
+/// The texts of one column of a chunk.
+class TextCells {
+ public:
+  TextCells(const void* cells, const uint64_t* valid) : cells_(cells), valid_(valid) {}
+  bool is_null(size_t row) const { return valid_ != nullptr && (valid_[row / 64] >> (row % 64) & 1) == 0; }
+  /// Of a cell that is not NULL.
+  std::string_view operator[](size_t row) const;
+
+ private:
+  const void* cells_;
+  const uint64_t* valid_;
+};
+
 /// A piece of a result. Valid inside the callback that gets it.
 class Chunk {
  public:
@@ -35,6 +48,7 @@ class Chunk {
   const int32_t* int32s(size_t column) const;
   const double* doubles(size_t column) const;
   std::string_view text(size_t column, size_t row) const;
+  TextCells texts(size_t column) const;
   bool is_null(size_t column, size_t row) const;
   /// Bit n: row n has a value; nullptr if all have.
   const uint64_t* validity(size_t column) const;
