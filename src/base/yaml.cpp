@@ -30,13 +30,13 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    add(mark, anchor, {YamlNode::Kind::kNull});
+    add(mark, anchor, YamlNode(YamlNode::Kind::kNull));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { stop(mark, "aliases are not allowed"); }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& text) override {
     if (expects_key()) return open_key(mark, text);
-    add(mark, anchor, {YamlNode::Kind::kText, 0, text});
+    add(mark, anchor, YamlNode(YamlNode::Kind::kText, 0, text));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -63,7 +63,7 @@ class TreeBuilder : public YAML::EventHandler {
   void open_key(const YAML::Mark& mark, const std::string& key) {
     Level& level = open_.back();
     if (level.node.find(key) != nullptr) stop(mark, key.substr(0, 64) + " comes twice");
-    level.node.members.push_back({key, mark.line + 1, {}});
+    level.node.members.push_back({key, mark.line + 1});
     level.has_key = true;
   }
 
@@ -75,7 +75,7 @@ class TreeBuilder : public YAML::EventHandler {
   void enter(const YAML::Mark& mark, YAML::anchor_t anchor, YamlNode::Kind kind) {
     check(mark, anchor);
     if (open_.size() == kMaxDepth) stop(mark, "nested too deeply");
-    open_.push_back({{kind, mark.line + 1}});
+    open_.push_back({YamlNode(kind, mark.line + 1)});
   }
   void leave() {
     YamlNode node = std::move(open_.back().node);
@@ -106,6 +106,14 @@ class TreeBuilder : public YAML::EventHandler {
 };
 
 }  // namespace
+
+YamlNode::YamlNode(Kind given_kind, int given_line, std::string given_text)
+    : kind(given_kind), line(given_line), text(std::move(given_text)) {}
+YamlNode::YamlNode(const YamlNode&) = default;
+YamlNode::YamlNode(YamlNode&&) noexcept = default;
+YamlNode& YamlNode::operator=(const YamlNode&) = default;
+YamlNode& YamlNode::operator=(YamlNode&&) noexcept = default;
+YamlNode::~YamlNode() = default;
 
 const YamlNode* YamlNode::find(std::string_view key) const {
   const auto at =

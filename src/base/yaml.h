@@ -15,11 +15,19 @@ struct YamlMember;
 
 struct YamlNode {
   enum class Kind { kNull, kText, kList, kMap };
-  Kind kind = Kind::kNull;
-  int line = 0;                          ///< from 1
-  std::string text = {};                 ///< of kText, as written, without quotes
-  std::vector<YamlNode> items = {};      ///< of kList
-  std::vector<YamlMember> members = {};  ///< of kMap, in the order of the file
+
+  explicit YamlNode(Kind given_kind = Kind::kNull, int given_line = 0, std::string given_text = {});
+  YamlNode(const YamlNode&);
+  YamlNode(YamlNode&&) noexcept;
+  YamlNode& operator=(const YamlNode&);
+  YamlNode& operator=(YamlNode&&) noexcept;
+  ~YamlNode();
+
+  Kind kind;
+  int line;                         ///< from 1
+  std::string text;                 ///< of kText, as written, without quotes
+  std::vector<YamlNode> items;      ///< of kList
+  std::vector<YamlMember> members;  ///< of kMap, in the order of the file
 
   /// The value of a key of a map; nullptr if there is none.
   const YamlNode* find(std::string_view key) const;
@@ -31,7 +39,7 @@ struct YamlNode {
 struct YamlMember {
   std::string key;
   int line = 0;
-  YamlNode value;
+  YamlNode value = YamlNode();
 };
 
 /// `name` stands in messages.

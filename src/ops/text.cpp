@@ -93,6 +93,21 @@ std::string bar(double share, size_t width) {
   return out + kEighths[eighths % 8];
 }
 
+std::string wrapped(std::string_view text, std::string_view indent, int width) {
+  const size_t room = static_cast<size_t>(std::max(width, 40)) - indent.size();
+  std::string out;
+  while (!text.empty()) {
+    size_t end = text.size();
+    if (end > room) {
+      end = text.rfind(' ', room);
+      if (end == std::string_view::npos || end == 0) end = std::min(text.find(' ', room), text.size());
+    }
+    out += std::string(indent) + std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return out;
+}
+
 std::string bold(std::string_view text, const TextStyle& style) {
   return styled(text, "1", style);
 }

@@ -22,6 +22,8 @@ std::string time_text(int64_t unix_ns);
 std::string base_name(const std::string& path);
 /// At most `width` characters, the middle left out; never cuts a UTF-8 character in two.
 std::string shortened(std::string_view text, size_t width);
+/// Lines of at most `width` characters, broken at blanks, each behind `indent`.
+std::string wrapped(std::string_view text, std::string_view indent, int width);
 /// A bar of at most `width` blocks for a share of 0 to 1.
 std::string bar(double share, size_t width);
 

@@ -199,7 +199,7 @@ std::string findings_text(const json& data, const TextStyle& style) {
                        dim(fmt::format("{}, {} confidence", finding["rule"].get<std::string>(),
                                        finding["confidence"].get<std::string>()),
                            style));
-    out += "          " + finding["suggestions"][0]["text"].get<std::string>() + "\n";
+    out += wrapped(finding["suggestions"][0]["text"].get<std::string>(), "          ", style.width);
   }
   return out;
 }
@@ -211,8 +211,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
       fmt::format("{}  window {}, {}", bold("run " + short_id(data["run_id"]), style),
                   data["window"]["name"].get<std::string>(), duration_text(data["window"]["total_ns"]));
   if (steps["count"] != 0)
-    out += fmt::format("; {} steps by {}", grouped(steps["count"].get<int64_t>()),
-                       steps["source"].get<std::string>());
+    out += fmt::format("; {} step{} by {}", grouped(steps["count"].get<int64_t>()),
+                       steps["count"] == 1 ? "" : "s", steps["source"].get<std::string>());
   out += "\n" + limiters_text(data["limiters"], style);
   for (const json& device : data["devices"]) out += device_text(device, style);
   return out + kernels_text(data, style) + ops_text(data, style) + phases_text(data, style) +
