@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analyze/limiter.h"
 #include "model/batch.h"
@@ -136,7 +137,23 @@ json memory_json(const MemoryTimeline& memory, const IntervalSet& window) {
   return {{"relative", memory.relative}, {"samples", samples}};
 }
 
-json device_json(const MeasuredDevice& measured, const IntervalSet& window, const AnalysisOptions& options) {
+/// Which tables the work of a device is in, and the names that the decomposition takes for communication and,
+/// of spans, for copies: with them, SQL over the tables gives the same figures.
+json work_json(const Device& device, const Names& names) {
+  json counts = {{"kernels", 0}, {"copies", 0}, {"spans", 0}};
+  std::set<std::string> communication, copies;
+  for (const Work& work : device.work) {
+    static constexpr const char* kTables[] = {"kernels", "copies", "spans"};
+    json& count = counts[kTables[static_cast<size_t>(work.table)]];
+    count = count.get<int64_t>() + 1;
+    if (work.kind == WorkKind::kCommunication) communication.emplace(names[work.name]);
+    if (work.kind == WorkKind::kCopy && work.table == WorkTable::kSpans) copies.emplace(names[work.name]);
+  }
+  return {{"rows", counts}, {"communication_names", communication}, {"copy_span_names", copies}};
+}
+
+json device_json(const MeasuredDevice& measured, const Names& names, const IntervalSet& window,
+                 const AnalysisOptions& options) {
   const Device& device = measured.state->device;
   json out = decomposition_json(decompose(device, window));
   out["device"] = device_key(device);
@@ -149,6 +166,7 @@ json device_json(const MeasuredDevice& measured, const IntervalSet& window, cons
   out["metrics"] = metrics_json(measured.metrics);
   out["roofline"] = to_json(measured.roofline, options.top);
   if (options.with_figures) {
+    out["work"] = work_json(device, names);
     out["strip"] = strip_json(device, window);
     if (measured.memory != nullptr && !window.empty()) out["memory"] = memory_json(*measured.memory, window);
   }
@@ -423,7 +441,8 @@ json analysis_json(const PreparedRun& run, const Measured& measured, const Taxon
                    const AnalysisOptions& options) {
   json out = json::object();
   json pieces = json::array();
-  for (size_t i = 0; i < std::min(measured.window.size(), kStepsShown); i++)
+  const size_t most = options.with_figures ? measured.window.size() : kStepsShown;
+  for (size_t i = 0; i < std::min(measured.window.size(), most); i++)
     pieces.push_back({measured.window[i].begin, measured.window[i].end});
   out["window"] = {{"name", options.window},
                    {"total_ns", total_length(measured.window)},
@@ -432,7 +451,7 @@ json analysis_json(const PreparedRun& run, const Measured& measured, const Taxon
   out["limiters"] = limiters_json(measured);
   json devices = json::array();
   for (const MeasuredDevice& device : measured.devices)
-    devices.push_back(device_json(device, measured.window, options));
+    devices.push_back(device_json(device, run.timeline.names, measured.window, options));
   out["devices"] = devices;
   out["steps"] = steps_json(run, measured);
   out["coverage"] = coverage_json(run, measured);
