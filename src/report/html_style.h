@@ -18,7 +18,7 @@ inline constexpr char kStyle[] = R"css(
   }
 }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+body { margin: 0; overflow-wrap: anywhere; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 header, main, footer { max-width: 1120px; margin: 0 auto; padding: 0 20px; }
 header { padding-top: 28px; }
 h1 { font-size: 26px; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }

@@ -99,8 +99,8 @@ Table environment_table(const json& report) {
   Table table{{"What", "Value"}, {}, {}};
   const json& run = report["run"];
   add_fact(table, "Backend", run["software"].value("backend", json(nullptr)));
-  for (const auto& [what, version] : run["software"].value("versions", json::object()).items())
-    add_fact(table, what, version);
+  const json versions = run["software"].value("versions", json::object());
+  for (const auto& [what, version] : versions.items()) add_fact(table, what, version);
   for (const json& device : run["hardware"].value("devices", json::array())) {
     std::string text = device.value("name", "?");
     if (device.contains("memory_bytes") && device["memory_bytes"].is_number())
