@@ -85,14 +85,19 @@ std::string steps_chart(const json& steps, const json& device) {
                  "steps", "Length of the steps and their parts");
 }
 
-std::string memory_chart(const json& device, int64_t window_ns) {
-  const json& samples = device["memory"]["samples"];
-  double most = 1;
-  for (const json& sample : samples) {
+int64_t most_memory(const json& device) {
+  int64_t most = 1;
+  for (const json& sample : device["memory"]["samples"]) {
     for (const size_t i : {1u, 2u}) {
-      if (!sample[i].is_null()) most = std::max(most, sample[i].get<double>());
+      if (!sample[i].is_null()) most = std::max(most, sample[i].get<int64_t>());
     }
   }
+  return most;
+}
+
+std::string memory_chart(const json& device, int64_t window_ns) {
+  const json& samples = device["memory"]["samples"];
+  const auto most = static_cast<double>(most_memory(device));
   const auto path = [&](size_t column) {
     std::string data;
     double last = 0;

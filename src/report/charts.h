@@ -13,6 +13,8 @@ std::string decomposition_chart(const nlohmann::json& device);
 std::string strip_chart(const nlohmann::json& device);
 /// Each step a column as high as it is long, with the parts of the device.
 std::string steps_chart(const nlohmann::json& steps, const nlohmann::json& device);
+/// The largest value of the samples of memory: the top of the picture.
+int64_t most_memory(const nlohmann::json& device);
 /// Allocated and reserved bytes over time.
 std::string memory_chart(const nlohmann::json& device, int64_t window_ns);
 

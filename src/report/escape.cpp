@@ -10,6 +10,9 @@
 namespace nl::report {
 namespace {
 
+/// Longer names are no templates of kernels any more; that they are so long is news.
+constexpr size_t kOrdinaryBytes = 2000;
+
 struct Character {
   size_t at;       ///< offset
   size_t size;     ///< bytes
@@ -104,9 +107,10 @@ bool is_alphanumeric(char c) {
 std::string visible(std::string_view text, size_t most) {
   if (offset_after(text, most) == text.size()) return all_visible(text);
   const size_t tail = most / 4;
-  return all_visible(text.substr(0, offset_after(text, most - tail))) + "…" +
-         all_visible(text.substr(offset_of_tail(text, tail))) + " (" +
-         grouped(static_cast<int64_t>(text.size())) + " bytes)";
+  const std::string cut = all_visible(text.substr(0, offset_after(text, most - tail))) + "…" +
+                          all_visible(text.substr(offset_of_tail(text, tail)));
+  if (text.size() <= kOrdinaryBytes) return cut;
+  return cut + " (" + grouped(static_cast<int64_t>(text.size())) + " bytes)";
 }
 
 bool is_plain(std::string_view text, size_t most) {

@@ -11,7 +11,7 @@ namespace nl::report {
 inline constexpr size_t kNameCharacters = 300;
 
 /// Control characters, marks that turn or hide text, and bytes that are no UTF-8 become readable, like
-/// ⟨U+202E⟩ and ⟨0xFF⟩. Longer texts lose their middle, and their length is said.
+/// ⟨U+202E⟩ and ⟨0xFF⟩. Longer texts lose their middle; of very long ones the length is said.
 std::string visible(std::string_view text, size_t most = kNameCharacters);
 
 /// Would visible() change it?

@@ -33,11 +33,12 @@ figure, article, .card { background: var(--card); border: 1px solid var(--edge);
 .summary li { margin: 4px 0; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 13px; }
-th, td { text-align: left; padding: 4px 10px 4px 0; border-bottom: 1px solid var(--edge); vertical-align: top; }
+th, td { text-align: left; padding: 4px 10px 4px 0; border-bottom: 1px solid var(--edge); vertical-align: top; overflow-wrap: break-word; }
 th { color: var(--soft); font-weight: 600; white-space: nowrap; }
-th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th.n, td.n { text-align: right; padding-right: 16px; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.name { font-family: ui-monospace, monospace; font-size: 12px; overflow-wrap: anywhere; min-width: 160px; unicode-bidi: isolate; }
-td.bar { width: 90px; min-width: 60px; vertical-align: middle; }
+td.name .full { display: block; color: var(--soft); font-size: 11px; }
+td.bar { width: 90px; min-width: 60px; padding-top: 10px; }
 svg { display: block; width: 100%; }
 svg.bar { height: 8px; }
 .bar-fill { fill: var(--bar); }
@@ -57,8 +58,7 @@ span.reserved { background: var(--copy); }
 .grid { stroke: var(--grid); }
 .roof { stroke: var(--ink); stroke-width: 1.5; }
 .axis { fill: var(--soft); font-size: 11px; }
-.roof-label { fill: var(--ink); font-size: 11px; }
-.label { fill: var(--ink); font-size: 11px; paint-order: stroke; stroke: var(--card); stroke-width: 3px; }
+.label, .roof-label { fill: var(--ink); font-size: 11px; paint-order: stroke; stroke: var(--card); stroke-width: 3px; }
 .op { fill: var(--compute); background: var(--compute); fill-opacity: 0.7; stroke: var(--card); }
 .memory-bound { fill: var(--comm); background: var(--comm); }
 .narrow { display: none; }
@@ -76,6 +76,7 @@ footer { padding: 24px 20px 40px; }
   figure, article, .card { padding: 12px 10px; }
   .wide { display: none; }
   .narrow { display: block; }
+  td.name .full { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; }
   h1 { font-size: 21px; }
 }
 @media print {

@@ -136,10 +136,14 @@ Table kernels_table(const json& report, const json& device, size_t top, bool wit
   const size_t count_shown = shown(rows.size(), top);
   for (size_t i = 0; i < count_shown; i++) {
     const json& row = rows[i];
-    std::vector<Cell> cells = {
-        name(row["name"]),       words(row["class"]),          milliseconds(row["total_ns"]),
-        count(row["calls"]),     milliseconds(row["mean_ns"]), share(row["share"]),
-        share_bar(row["share"]), share(row["exposed_share"])};
+    std::vector<Cell> cells = {name(row["name"], row["short_name"]),
+                               words(row["class"]),
+                               milliseconds(row["total_ns"]),
+                               count(row["calls"]),
+                               milliseconds(row["mean_ns"]),
+                               share(row["share"]),
+                               share_bar(row["share"]),
+                               share(row["exposed_share"])};
     if (with_device) cells.insert(cells.begin() + 1, words(device_title(row)));
     table.rows.push_back(std::move(cells));
   }

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kLetter = 6.6;  // width of a letter of the labels, rather more than less
+constexpr double kLetter = 7;  // width of a letter of the labels, rather more than less
 constexpr double kLine = 13;
 constexpr size_t kLabelled = 12;
 
@@ -139,16 +139,22 @@ class Plot {
       const std::string label = fmt::format("{} {:.4g} TFLOP/s", it->second, it->first / 1e12);
       const double at = std::max(y - 4, free_y);
       free_y = at + kLine;
-      place(x_.to, at, label, "roof-label", "end");
+      keep_roof_label(x_.to, at, label);
     }
     const double middle = std::sqrt(start * top / bandwidth_);
     const std::string label = fmt::format("{:.4g} GB/s", bandwidth_ / 1e9);
-    place(x_.at(middle) - 8, y_.at(middle * bandwidth_) - 4, label, "roof-label", "end");
+    keep_roof_label(x_.at(middle) - 8, y_.at(middle * bandwidth_) - 4, label);
   }
 
-  void place(double x, double y, const std::string& label, const char* css_class, const char* anchor) {
+  /// Its place is taken from now on; it is drawn above the circles.
+  void keep_roof_label(double x, double y, const std::string& label) {
+    taken_.push_back(box(x, y, label, "end"));
+    roof_labels_.push_back({x, y, label});
+  }
+
+  void place(double x, double y, const std::string& label, const char* anchor) {
     taken_.push_back(box(x, y, label, anchor));
-    svg_.text(x, y, label, css_class, anchor);
+    svg_.text(x, y, label, "label", anchor);
   }
 
   static Box box(double x, double y, const std::string& label, std::string_view anchor) {
@@ -168,8 +174,9 @@ class Plot {
     for (const Point& point : points_) {
       const double x = x_.at(point.intensity), y = y_.at(point.rate), r = radius(point);
       svg_.circle(x, y, r, point.memory_bound ? "op memory-bound" : "op");
-      if (r > 5) taken_.push_back({x - r * 0.6, y - r * 0.6, x + r * 0.6, y + r * 0.6});
+      if (r > 5) taken_.push_back({x - r * 0.9, y - r * 0.9, x + r * 0.9, y + r * 0.9});
     }
+    for (const Label& label : roof_labels_) svg_.text(label.x, label.y, label.text, "roof-label", "end");
     for (size_t i = 0; i < std::min(points_.size(), kLabelled); i++) draw_label(points_[i]);
   }
 
@@ -188,7 +195,7 @@ class Plot {
       const bool inside = here.x1 >= x_.from && here.x2 <= x_.to && here.y1 >= y_.to && here.y2 <= y_.from;
       if (!inside || std::any_of(taken_.begin(), taken_.end(), [&](const Box& b) { return b.hits(here); }))
         continue;
-      return place(at.x, at.y, point.label, "label", at.anchor);
+      return place(at.x, at.y, point.label, at.anchor);
     }
   }
 
@@ -198,6 +205,11 @@ class Plot {
   double width_;
   Svg svg_;
   Axis x_{}, y_{};
+  struct Label {
+    double x, y;
+    std::string text;
+  };
+  std::vector<Label> roof_labels_;
   std::vector<Box> taken_;
 };
 

@@ -215,6 +215,7 @@ Section memory(const json& report, const json& device) {
   section.chart = memory_chart(device, length);
   section.legend = {{"allocated", "allocated"}, {"reserved", "reserved"}};
   section.axis = {"0", duration_text(length)};
+  section.notes.push_back("The top of the picture is " + bytes_text(most_memory(device)) + ".");
   section.table.columns = {"What", "Value"};
   for (const char* id :
        {"memory_peak_bytes", "memory_reserved_peak_bytes", "memory_slack", "allocation_count"}) {

@@ -92,10 +92,12 @@ class Summary {
 
   void add_top_op(const json& device) {
     const json rows = rows_of(analysis_["top_ops"], device);
-    if (rows.empty() || rows[0]["share"].is_null()) return;
-    say(fmt::format("The op with the most time is {}: {} of the ops' time.", name_of(rows[0], "name"),
-                    percent(rows[0]["share"])),
-        "ops-" + device_id(device));
+    for (const json& row : rows) {
+      if (row["owner"] != "op" || row["share"].is_null()) continue;
+      return say(fmt::format("The op with the most time is {}: {} of the time of all of them.",
+                             name_of(row, "name"), percent(row["share"])),
+                 "ops-" + device_id(device));
+    }
   }
 
   void add_utilisation(const json& device) {

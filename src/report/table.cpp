@@ -30,10 +30,17 @@ std::string markdown_cell(const Cell& cell) {
   }
 }
 
+/// The short name, and the full one below it where that says more.
+std::string html_of_name(const Cell& cell) {
+  if (cell.text.empty()) return "(no name)";
+  if (cell.short_name.empty() || cell.short_name == cell.text) return html_name(cell.text);
+  return html_name(cell.short_name, 120) + "<span class=\"full\">" + html_name(cell.text, 200) + "</span>";
+}
+
 std::string html_cell(const Cell& cell) {
   switch (cell.kind) {
     case Kind::kName:
-      return "<td class=\"name\">" + (cell.text.empty() ? "(no name)" : html_name(cell.text)) + "</td>";
+      return "<td class=\"name\">" + html_of_name(cell) + "</td>";
     case Kind::kNumber:
       return "<td class=\"n\">" + nl::report::html(cell.text) + "</td>";
     case Kind::kBar:

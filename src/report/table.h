@@ -11,7 +11,8 @@ struct Cell {
   enum class Kind { kText, kNumber, kName, kBar };
   Kind kind;
   std::string text;
-  double share = 0;  ///< of a bar, 0 to 1
+  double share = 0;             ///< of a bar, 0 to 1
+  std::string short_name = {};  ///< of a name; HTML shows it first
 };
 
 inline Cell words(std::string text) {
@@ -20,6 +21,9 @@ inline Cell words(std::string text) {
 /// A name of the profile: anything may be in it.
 inline Cell name(std::string text) {
   return {Cell::Kind::kName, std::move(text)};
+}
+inline Cell name(std::string text, std::string short_name) {
+  return {Cell::Kind::kName, std::move(text), 0, std::move(short_name)};
 }
 inline Cell number(std::string text) {
   return {Cell::Kind::kNumber, std::move(text)};
