@@ -102,6 +102,23 @@ bool is_alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/// Underscores inside a word mark nothing.
+bool is_inside_word(std::string_view text, size_t at) {
+  const size_t before = text.find_last_not_of('_', at), after = text.find_first_not_of('_', at);
+  return before != std::string_view::npos && after != std::string_view::npos &&
+         is_alphanumeric(text[before]) && is_alphanumeric(text[after]);
+}
+
+/// Can the ASCII character stand in Markdown as it is? Addresses must not become links.
+bool is_harmless(std::string_view text, size_t at) {
+  static constexpr std::string_view kHarmless = " ,;%/()+='?\"";
+  const char c = text[at];
+  if (c == '_') return is_inside_word(text, at);
+  if (c == ':') return !text.substr(at).starts_with(":/");
+  if (c == '.') return at < 3 || (text.substr(at - 3, 3) != "www" && text.substr(at - 3, 3) != "WWW");
+  return is_alphanumeric(c) || kHarmless.find(c) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string visible(std::string_view text, size_t most) {
@@ -147,15 +164,15 @@ std::string html_name(std::string_view text, size_t most) {
   return html(visible(text, most));
 }
 
-std::string markdown(std::string_view text) {
-  static constexpr std::string_view kHarmless = " ,.:;%/()+='?\"";
+std::string markdown(std::string_view raw) {
+  const std::string text = visible(raw, SIZE_MAX / 2);
   std::string out;
-  for (const char c : visible(text, SIZE_MAX / 2)) {
-    const bool ascii = static_cast<unsigned char>(c) < 0x80;
-    if (!ascii || is_alphanumeric(c) || kHarmless.find(c) != std::string_view::npos) {
-      out += c;
+  for (size_t i = 0; i < text.size(); i++) {
+    const bool ascii = static_cast<unsigned char>(text[i]) < 0x80;
+    if (!ascii || is_harmless(text, i)) {
+      out += text[i];
     } else {
-      out += fmt::format("&#{};", static_cast<int>(c));
+      out += fmt::format("&#{};", static_cast<int>(text[i]));
     }
   }
   return out;

@@ -73,7 +73,7 @@ class Summary {
       const json& limiter = limiters[i];
       const std::string what = limiter["what"];
       const bool work = what == "compute" || what.starts_with("exposed_");
-      say(fmt::format("{} of it, {} ({}) on {}, is {}.", kStarts[i], percent(limiter["share"]),
+      say(fmt::format("{} of it, {} ({}) on {}: {}.", kStarts[i], percent(limiter["share"]),
                       duration_text(limiter["time_ns"]), device_title(limiter),
                       limiter["words"].get<std::string>()),
           (work ? "decomposition-" : "idle-") + device_id(limiter));
