@@ -1,6 +1,7 @@
 #include "analyze/analysis.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -140,16 +141,21 @@ json memory_json(const MemoryTimeline& memory, const IntervalSet& window) {
 /// Which tables the work of a device is in, and the names that the decomposition takes for communication and,
 /// of spans, for copies: with them, SQL over the tables gives the same figures.
 json work_json(const Device& device, const Names& names) {
-  json counts = {{"kernels", 0}, {"copies", 0}, {"spans", 0}};
-  std::set<std::string> communication, copies;
+  std::array<int64_t, 3> rows{};
+  std::set<uint32_t> communication, copies;
   for (const Work& work : device.work) {
-    static constexpr const char* kTables[] = {"kernels", "copies", "spans"};
-    json& count = counts[kTables[static_cast<size_t>(work.table)]];
-    count = count.get<int64_t>() + 1;
-    if (work.kind == WorkKind::kCommunication) communication.emplace(names[work.name]);
-    if (work.kind == WorkKind::kCopy && work.table == WorkTable::kSpans) copies.emplace(names[work.name]);
+    rows[static_cast<size_t>(work.table)]++;
+    if (work.kind == WorkKind::kCommunication) communication.insert(work.name);
+    if (work.kind == WorkKind::kCopy && work.table == WorkTable::kSpans) copies.insert(work.name);
   }
-  return {{"rows", counts}, {"communication_names", communication}, {"copy_span_names", copies}};
+  const auto texts = [&](const std::set<uint32_t>& ids) {
+    std::set<std::string> sorted;
+    for (const uint32_t id : ids) sorted.emplace(names[id]);
+    return sorted;
+  };
+  return {{"rows", {{"kernels", rows[0]}, {"copies", rows[1]}, {"spans", rows[2]}}},
+          {"communication_names", texts(communication)},
+          {"copy_span_names", texts(copies)}};
 }
 
 json device_json(const MeasuredDevice& measured, const Names& names, const IntervalSet& window,

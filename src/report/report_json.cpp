@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <set>
+
 #include "analyze/metric.h"
 #include "report/escape.h"
 #include "report/figures.h"
@@ -41,7 +43,8 @@ json as_written(const json& report) {
 
 class Comparison {
  public:
-  explicit Comparison(size_t most) : most_(most) {}
+  /// Another version of the tool may word things differently and say more; its figures must be the same.
+  Comparison(size_t most, bool same_tool) : most_(most), same_tool_(same_tool) {}
 
   void compare(const std::string& path, const json& was, const json& now) {
     if (found.size() >= most_ || path == "/tool" || was == now) return;
@@ -58,6 +61,7 @@ class Comparison {
  private:
   void compare_objects(const std::string& path, const json& was, const json& now) {
     for (const auto& [key, value] : was.items()) {
+      if (!same_tool_ && is_wording(key)) continue;
       const std::string below = path + "/" + visible(key, 100);
       if (now.contains(key)) {
         compare(below, value, now[key]);
@@ -66,14 +70,20 @@ class Comparison {
       }
     }
     for (const auto& [key, value] : now.items()) {
-      if (!was.contains(key)) found.push_back(path + "/" + visible(key, 100) + ": now, not in the report");
+      if (same_tool_ && !was.contains(key))
+        found.push_back(path + "/" + visible(key, 100) + ": now, not in the report");
     }
   }
+  static bool is_wording(const std::string& key) {
+    static const std::set<std::string> kWording = {"sql", "title", "no_query", "summary", "words", "formula"};
+    return kWording.contains(key);
+  }
   static std::string shown(const json& value) {
-    if (value.is_array()) return std::to_string(value.size()) + " entries";
+    if (value.is_structured()) return std::to_string(value.size()) + " entries";
     return visible(dumped(value), 100);
   }
   size_t most_;
+  bool same_tool_;
 };
 
 }  // namespace
@@ -107,7 +117,7 @@ std::vector<std::string> other_metric_versions(const json& report) {
 }
 
 std::vector<std::string> differences(const json& report, const json& now, size_t most) {
-  Comparison comparison(most);
+  Comparison comparison(most, report.value("tool", json()) == now["tool"]);
   comparison.compare("", report, now);
   return comparison.found;
 }

@@ -24,8 +24,8 @@ std::string report_text(const nlohmann::json& report);
 
 /// Metrics that the report has in another version than this tool, as "id 1, here 2".
 std::vector<std::string> other_metric_versions(const nlohmann::json& report);
-/// What differs, as "/analysis/devices/0/idle_ns: 5 in the report, 6 now"; the version of the tool does not
-/// count.
+/// What differs, as "/analysis/devices/0/idle_ns: 5 in the report, 6 now". If another version of the tool
+/// made the report, wording and what it did not say yet do not count.
 std::vector<std::string> differences(const nlohmann::json& report, const nlohmann::json& now, size_t most);
 
 }  // namespace nl::report

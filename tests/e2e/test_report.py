@@ -436,6 +436,20 @@ def test_verify_knows_other_versions_of_metrics(neurolens, small_run, tmp_path):
     assert "idle_time" in result.envelope["error"]["message"]
 
 
+def test_verify_of_another_version_of_the_tool(neurolens, small_run, tmp_path):
+    """Its words may differ, its figures may not."""
+    report = report_of(make(neurolens, small_run, tmp_path / "out"))
+    report["tool"]["version"] = "0.0.1"
+    report["figures"][0]["sql"] = "SELECT 1"
+    del report["analysis"]["coverage"]
+    (tmp_path / "older.json").write_text(json.dumps(report))
+    neurolens("report", "--verify", tmp_path / "older.json")
+    report["analysis"]["devices"][0]["idle_ns"] += 1
+    (tmp_path / "older.json").write_text(json.dumps(report))
+    data = neurolens("report", "--verify", tmp_path / "older.json", "--json", code=GATE_FAILED).data
+    assert [line.split(":")[0] for line in data["differences"]] == ["/analysis/devices/0/idle_ns"]
+
+
 @pytest.mark.parametrize("change", [
     lambda report: report.update(schema="neurolens.report/2"),
     lambda report: report.pop("run"),
@@ -453,6 +467,13 @@ def test_verify_refuses_what_is_no_report(neurolens, small_run, tmp_path, change
     change(report)
     (tmp_path / "bad.json").write_text(json.dumps(report))
     neurolens("report", "--verify", tmp_path / "bad.json", code=BAD_INPUT)
+
+
+def test_verify_of_deep_nesting(neurolens, small_run, tmp_path):
+    text = make(neurolens, small_run, tmp_path / "out")["report.json"].decode()
+    depth = 200_000
+    (tmp_path / "deep.json").write_text(text.replace('"coverage":', '"coverage": ' + "[" * depth + "]" * depth + ', "other":', 1))
+    neurolens("report", "--verify", tmp_path / "deep.json", code=GATE_FAILED)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", '{"schema": "neurolens.report/1"}', '{"schema": '])
