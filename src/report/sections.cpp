@@ -358,7 +358,7 @@ Section sources(const json& report) {
   for (const json& source : report["run"]["sources"])
     section.table.rows.push_back(
         {words(source["role"]), words(source["format"]), count(source["bytes"]), words(source["sha256"])});
-  section.notes.push_back("Run " + report["run"]["run_id"].get<std::string>());
+  section.notes.push_back("Run " + report["run"]["run_id"].get<std::string>() + ".");
   section.notes.push_back("Made by neurolens " + report["tool"]["version"].get<std::string>() +
                           "; neurolens report --verify report.json computes every figure again.");
   return section;

@@ -24,7 +24,9 @@ RECORDED = [
     "kineto/hta_mtia_inference_rank0.json.gz",
     "kineto/hta_rank_non_gpu.json.gz",
     "kineto/tracelens_mi300_bert-small.json.gz",
+    "onnxruntime/generated/transformer_t2_optall_5runs.json",
     "trtexec/a100_resnet_fp16.timing.json.gz",
+    "trtexec/a100_resnet_fp16.profile.json",
 ]
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -257,6 +259,14 @@ def test_windows_of_their_own(neurolens, small_run, tmp_path):
     assert_queries_agree(neurolens, small_run, op)
 
 
+def test_a_window_of_very_many_pieces_has_no_queries(neurolens, make_trace, tmp_path):
+    run = neurolens.import_file(make_trace(blocks=51))["run_id"]
+    report = report_of(make(neurolens, run, tmp_path / "out", "--window", "aten::linear"))
+    assert report["analysis"]["window"]["pieces"] == len(report["analysis"]["window"]["intervals"]) == 510
+    assert [figure["sql"] for figure in report["figures"] if figure["id"].startswith("decomposition")] == [None]
+    assert all(figure["sql"] or figure["no_query"] for figure in report["figures"])
+
+
 def test_a_run_without_any_length(import_run, neurolens, tmp_path):
     run = import_run({"schema": "neurolens.run-file/1", "spans": [{"name": "a", "kind": "op", "start_ns": 5, "dur_ns": 0}]})
     files = make(neurolens, run, tmp_path / "out")
@@ -329,7 +339,9 @@ def assert_queries_agree(neurolens, run, report):
 
 def test_queries_give_the_figures_again(recorded_report):
     neurolens, run, files, _ = recorded_report
-    assert assert_queries_agree(neurolens, run, report_of(files)) >= 5
+    report = report_of(files)
+    least = 5 if report["analysis"]["devices"] else 1
+    assert assert_queries_agree(neurolens, run, report) >= least
 
 
 def test_printed_figures_are_those_of_the_queries(recorded_report):
@@ -357,7 +369,7 @@ def test_printed_figures_are_those_of_the_queries(recorded_report):
             for row in rows:
                 ns = row["total_ns"]
                 assert f"{ns // 1_000_000:,}.{ns % 1_000_000:06d}" in figure["text"]
-    assert queries >= 5
+    assert queries >= (5 if report_of(files)["analysis"]["devices"] else 1)
 
 
 def test_findings_and_absent_metrics_are_printed(recorded_report):
