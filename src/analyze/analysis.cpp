@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
 
 #include "analyze/limiter.h"
 #include "model/batch.h"
@@ -165,7 +167,28 @@ json memory_json(const MemoryTimeline& memory, const IntervalSet& window) {
   return {{"relative", memory.relative}, {"samples", samples}};
 }
 
-json device_json(const MeasuredDevice& measured, const IntervalSet& window, const AnalysisOptions& options) {
+/// Which tables the work of a device is in, and the names that the decomposition takes for communication and,
+/// of spans, for copies: with them, SQL over the tables gives the same figures.
+json work_json(const Device& device, const Names& names) {
+  std::array<int64_t, 3> rows{};
+  std::set<uint32_t> communication, copies;
+  for (const Work& work : device.work) {
+    rows[static_cast<size_t>(work.table)]++;
+    if (work.kind == WorkKind::kCommunication) communication.insert(work.name);
+    if (work.kind == WorkKind::kCopy && work.table == WorkTable::kSpans) copies.insert(work.name);
+  }
+  const auto texts = [&](const std::set<uint32_t>& ids) {
+    std::set<std::string> sorted;
+    for (const uint32_t id : ids) sorted.emplace(names[id]);
+    return sorted;
+  };
+  return {{"rows", {{"kernels", rows[0]}, {"copies", rows[1]}, {"spans", rows[2]}}},
+          {"communication_names", texts(communication)},
+          {"copy_span_names", texts(copies)}};
+}
+
+json device_json(const MeasuredDevice& measured, const Names& names, const IntervalSet& window,
+                 const AnalysisOptions& options) {
   const Device& device = measured.state->device;
   json out = decomposition_json(decompose(device, window));
   out["device"] = device_key(device);
@@ -179,6 +202,7 @@ json device_json(const MeasuredDevice& measured, const IntervalSet& window, cons
   out["metrics"] = metrics_json(measured.metrics);
   out["roofline"] = to_json(measured.roofline, options.top);
   if (options.with_figures) {
+    out["work"] = work_json(device, names);
     out["strip"] = strip_json(device, window);
     if (measured.memory != nullptr && !window.empty()) out["memory"] = memory_json(*measured.memory, window);
   }
@@ -469,7 +493,8 @@ json analysis_json(const PreparedRun& run, const Measured& measured, const Taxon
                    const AnalysisOptions& options) {
   json out = json::object();
   json pieces = json::array();
-  for (size_t i = 0; i < std::min(measured.window.size(), kStepsShown); i++)
+  const size_t most = options.with_figures ? measured.window.size() : kStepsShown;
+  for (size_t i = 0; i < std::min(measured.window.size(), most); i++)
     pieces.push_back({measured.window[i].begin, measured.window[i].end});
   out["window"] = {{"name", options.window},
                    {"total_ns", total_length(measured.window)},
@@ -478,7 +503,7 @@ json analysis_json(const PreparedRun& run, const Measured& measured, const Taxon
   out["limiters"] = limiters_json(measured);
   json devices = json::array();
   for (const MeasuredDevice& device : measured.devices)
-    devices.push_back(device_json(device, measured.window, options));
+    devices.push_back(device_json(device, run.timeline.names, measured.window, options));
   out["devices"] = devices;
   out["steps"] = steps_json(run, measured);
   out["coverage"] = coverage_json(run, measured);

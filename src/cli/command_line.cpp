@@ -78,7 +78,8 @@ void add_option(CLI::App& command, const std::string& name, const json& property
     value.option = command.add_flag(flag_name(name), value.flag, help);
     return;
   }
-  const std::string shown = positional ? name : flag_name(name);
+  const std::string letter = property.value("x-short", "");
+  const std::string shown = positional ? name : (letter.empty() ? "" : "-" + letter + ",") + flag_name(name);
   if (value.type == "array") {
     value.option = command.add_option(shown, value.texts, help)->type_name(positional ? "" : "TEXT ...");
     if (!positional)

@@ -59,7 +59,8 @@ struct Operation {
   std::string_view use_when;  ///< for people and agents who choose
   std::string_view not_when;
   std::string_view example;
-  /// JSON Schema of the parameters. Properties may say "x-positional": n, their place on the command line.
+  /// JSON Schema of the parameters. Properties may say "x-positional": n, their place on the command line, or
+  /// "x-short": a letter.
   std::string_view parameters;
   /// JSON Schema of `data`.
   std::string_view result;

@@ -38,30 +38,6 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
-std::string grouped(int64_t number) {
-  std::string digits = std::to_string(number < 0 ? -number : number);
-  for (auto at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<size_t>(at), ",");
-  return (number < 0 ? "-" : "") + digits;
-}
-
-std::string duration_text(int64_t ns) {
-  const auto value = static_cast<double>(ns);
-  const double size = std::fabs(value);
-  if (size < 1e3) return fmt::format("{} ns", ns);
-  if (size < 1e6) return fmt::format("{:.3f} us", value / 1e3);
-  if (size < 1e9) return fmt::format("{:.3f} ms", value / 1e6);
-  return fmt::format("{:.3f} s", value / 1e9);
-}
-
-std::string bytes_text(int64_t bytes) {
-  const auto value = static_cast<double>(bytes);
-  if (value < 1e3) return fmt::format("{} B", bytes);
-  if (value < 1e6) return fmt::format("{:.1f} kB", value / 1e3);
-  if (value < 1e9) return fmt::format("{:.1f} MB", value / 1e6);
-  return fmt::format("{:.2f} GB", value / 1e9);
-}
-
 std::string time_text(int64_t unix_ns) {
   const std::time_t seconds = unix_ns / 1'000'000'000;
   std::tm local{};

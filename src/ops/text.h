@@ -1,21 +1,16 @@
 #pragma once
-// Text for people: numbers, durations and tables in columns.
+// Text for people: times and tables in columns.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/number_text.h"
 #include "ops/operation.h"
 
 namespace nl::ops {
 
-/// 1234567 -> 1,234,567
-std::string grouped(int64_t number);
-/// 468153602 -> 468.154 ms
-std::string duration_text(int64_t ns);
-/// 17731514 -> 17.7 MB
-std::string bytes_text(int64_t bytes);
 /// Unix time -> 2026-11-15 05:18 (local time)
 std::string time_text(int64_t unix_ns);
 /// What stands behind the last slash.

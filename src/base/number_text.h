@@ -1,0 +1,16 @@
+#pragma once
+// Numbers as people read them, the same in every locale.
+
+#include <cstdint>
+#include <string>
+
+namespace nl {
+
+/// 1234567 -> 1,234,567
+std::string grouped(int64_t number);
+/// 468153602 -> 468.154 ms
+std::string duration_text(int64_t ns);
+/// 17731514 -> 17.7 MB
+std::string bytes_text(int64_t bytes);
+
+}  // namespace nl

@@ -1,0 +1,247 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analyze/run_analysis.h"
+#include "assemble/assemble.h"
+#include "base/files.h"
+#include "ops/analysis_options.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+#include "report/report_html.h"
+#include "report/report_json.h"
+#include "report/report_md.h"
+#include "store/run_document.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false,
+  "properties": {
+    "run": {"type": "string", "x-positional": 1, "x-run": true,
+            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "format": {"type": "string", "default": "md,html,json", "description": "what to write, of md, html and json"},
+    "output": {"type": "string", "x-short": "o", "x-file": true, "x-host-path": true,
+               "description": "folder for the reports; it is made if it is not there"},
+    "window": {"type": "string", "default": "whole",
+               "description": "whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10,
+            "description": "rows of each table that does not show all"},
+    "phase": {"type": "array", "items": {"type": "string"},
+              "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
+    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
+    "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
+              "description": "folder with rules of your own"},
+    "verify": {"type": "string", "x-file": true, "x-host-path": true,
+               "description": "a report.json: compute every figure of it again and say what differs"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["run_id"],
+  "properties": {"run_id": {"type": "string"}, "folder": {"type": "string"}, "files": {"type": "array"},
+                 "verified": {"type": "boolean"}, "differences": {"type": "array"}}})";
+
+constexpr size_t kDifferencesShown = 50;
+constexpr const char* kOptions[] = {"window", "top", "phase", "peaks", "rules"};
+
+Error bad_input(std::string message, std::string hint) {
+  return Error{ErrorCode::kBadInput, std::move(message), std::move(hint)};
+}
+
+Result<std::set<std::string>> formats_of(const std::string& text) {
+  std::set<std::string> formats;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string format = text.substr(at, comma - at);
+    if (format != "md" && format != "html" && format != "json")
+      return bad_input("not a format of reports: " + format, "--format md,html,json or some of them");
+    formats.insert(format);
+    at = comma + 1;
+  }
+  return formats;
+}
+
+/// Those of the parameters that change figures.
+json options_of(const json& parameters) {
+  json options = {{"window", "whole"}, {"top", 10}};
+  for (const char* key : kOptions) {
+    if (parameters.contains(key)) options[key] = parameters[key];
+  }
+  return options;
+}
+
+/// Tables with all rows: reports that show less cut them themselves.
+Result<json> make_report(Context& context, const NamedRun& named, const json& given) {
+  store::EngineStart engine(analyze::timeline_engine());
+  NL_TRY(auto options, analysis_options(context, given));
+  report::ReportInput input{NEUROLENS_VERSION, {}, {}, given, options.top};
+  options.top = INT64_MAX;
+  options.with_figures = true;
+  NL_CHECK(assemble::ensure_derived(named.bundle));
+  NL_TRY(input.document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(input.analysis, analyze::analyze_run(engine, named.bundle, input.document, options));
+  return report::make_report(std::move(input));
+}
+
+/// Written aside and renamed: a name never stands for half a file.
+Result<void> replace_file(const std::string& path, const std::string& text) {
+  NL_TRY(NewFile file, NewFile::create(path + ".new-" + std::to_string(::getpid())));
+  NL_CHECK(file.write(text));
+  NL_TRY(const bool placed, file.finish(path, true));
+  (void)placed;
+  return {};
+}
+
+using Documents = std::vector<std::pair<std::string, std::string>>;
+
+Documents documents_of(const json& report, const std::set<std::string>& formats) {
+  Documents documents;
+  if (formats.contains("json")) documents.emplace_back("report.json", report::report_text(report));
+  if (formats.contains("html")) documents.emplace_back("report.html", report::html_document(report));
+  if (formats.contains("md")) {
+    for (auto& document : report::markdown_documents(report)) documents.push_back(std::move(document));
+  }
+  return documents;
+}
+
+Result<Outcome> write_reports(Context& context, const json& parameters) {
+  if (!parameters.contains("output"))
+    return bad_input("no folder for the reports", "name one: neurolens report RUN --output DIR");
+  const std::string folder = parameters["output"];
+  NL_TRY(const auto formats, formats_of(parameters.value("format", "md,html,json")));
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(const json report, make_report(context, named, options_of(parameters)));
+  NL_CHECK(make_folders(folder));
+  Outcome outcome;
+  outcome.data = {{"run_id", named.run_id}, {"folder", folder}, {"files", json::array()}};
+  for (const auto& [name, text] : documents_of(report, formats)) {
+    NL_CHECK(replace_file(folder + "/" + name, text));
+    outcome.data["files"].push_back({{"name", name}, {"bytes", text.size()}});
+  }
+  if (formats.contains("json"))
+    outcome.next.push_back("neurolens report --verify " + folder + "/report.json");
+  return outcome;
+}
+
+bool is_run_id(const json& text) {
+  if (!text.is_string() || text.get<std::string>().size() != 64) return false;
+  return text.get<std::string>().find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+Result<json> read_report(const std::string& path) {
+  NL_TRY(const std::string text, read_file(path));
+  json report = json::parse(text, nullptr, false);
+  const bool ours = report.is_object() && report.value("schema", json()) == report::kReportSchema &&
+                    report.contains("run") && report["run"].is_object() &&
+                    is_run_id(report["run"].value("run_id", json())) && report.contains("options") &&
+                    report["options"].is_object() && report.contains("metrics") &&
+                    report["metrics"].is_object();
+  if (!ours)
+    return bad_input("not a report.json of neurolens: " + path,
+                     "neurolens report RUN --output DIR makes one");
+  return report;
+}
+
+/// Only in the ledger: the id stands for nothing else.
+Result<NamedRun> run_of_report(Context& context, const std::string& run_id) {
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  if (!path_exists(ledger.run_folder(run_id) + "/run.json")) {
+    return Error{ErrorCode::kUnavailable, "the run of the report is not in the ledger: " + run_id,
+                 "import its sources, or name their ledger with --ledger"};
+  }
+  return NamedRun{run_id, ledger.run_folder(run_id)};
+}
+
+Result<void> check_options(const json& options) {
+  const auto is_texts = [](const json& list) {
+    return list.is_array() &&
+           std::all_of(list.begin(), list.end(), [](const json& text) { return text.is_string(); });
+  };
+  const json window = options.value("window", json("whole")), peaks = options.value("peaks", json(""));
+  const json top = options.value("top", json(10));
+  const bool fine = window.is_string() && peaks.is_string() && top.is_number_integer() && top >= 1 &&
+                    top <= 10000 && is_texts(options.value("phase", json::array())) &&
+                    is_texts(options.value("rules", json::array()));
+  if (!fine) return bad_input("the options of the report are damaged", "make the report again");
+  return {};
+}
+
+/// Peaks and rules may lie elsewhere now.
+json options_now(json options, const json& parameters) {
+  for (const char* key : {"peaks", "rules"}) {
+    if (parameters.contains(key)) options[key] = parameters[key];
+  }
+  return options;
+}
+
+Result<Outcome> verify_report(Context& context, const json& parameters) {
+  NL_TRY(const json report, read_report(parameters["verify"]));
+  if (const auto others = report::other_metric_versions(report); !others.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{} metrics of the report have other versions than here, the first: {}",
+                             others.size(), others[0]),
+                 "verify it with the version of neurolens that made it"};
+  }
+  NL_CHECK(check_options(report["options"]));
+  NL_TRY(const auto named, run_of_report(context, report["run"]["run_id"]));
+  NL_TRY(json now, make_report(context, named, options_now(report["options"], parameters)));
+  now["options"] = report["options"];
+  const auto found = report::differences(report, now, kDifferencesShown);
+  Outcome outcome;
+  outcome.data = {{"run_id", named.run_id}, {"verified", found.empty()}, {"differences", found}};
+  outcome.exit_code = found.empty() ? 0 : 1;
+  return outcome;
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  if (!context.host_paths) return Error{ErrorCode::kPermission, "files of the server cannot be named here"};
+  if (parameters.contains("verify") == parameters.contains("run"))
+    return bad_input("name a run, or a report with --verify", "neurolens report RUN --output DIR");
+  return parameters.contains("verify") ? verify_report(context, parameters)
+                                       : write_reports(context, parameters);
+}
+
+std::string text_of_check(const json& data, const TextStyle& style) {
+  if (data["verified"]) return "every figure of the report is what the run gives\n";
+  std::string out = bold("the report differs from the run:", style) + "\n";
+  for (const json& line : data["differences"]) out += "  " + line.get<std::string>() + "\n";
+  if (data["differences"].size() >= kDifferencesShown) out += "  …\n";
+  return out;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const json& data = outcome.data;
+  if (data.contains("verified")) return text_of_check(data, style);
+  std::string out;
+  for (const json& file : data["files"]) {
+    out += fmt::format("{}/{}  {}\n", data["folder"].get<std::string>(), file["name"].get<std::string>(),
+                       dim(bytes_text(file["bytes"]), style));
+  }
+  return out;
+}
+
+}  // namespace
+
+const Operation& operation_report() {
+  static constexpr Operation kOperation{
+      "report",
+      "Write the analysis of a run as Markdown, HTML and JSON, or check such a report",
+      "others should read where the time of a run went, or a report must be proved",
+      "the terminal is enough: analyze",
+      "neurolens report @latest --output reports",
+      kParameters,
+      kResult,
+      Effect::kWrite,
+      {.cli = true},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

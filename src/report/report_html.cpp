@@ -1,0 +1,190 @@
+#include "report/report_html.h"
+
+#include <fmt/core.h>
+
+#include "base/number_text.h"
+#include "report/device_label.h"
+#include "report/escape.h"
+#include "report/figures.h"
+#include "report/html_style.h"
+#include "report/sections.h"
+
+namespace nl::report {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kExactRows = 20;
+
+std::string text_of(const json& value) {
+  return value.get<std::string>();
+}
+
+/// Exact values as the query gives them.
+Table exact_table(const json& figure) {
+  Table table{figure["columns"], {}, {}};
+  for (size_t i = 0; i < std::min(figure["rows"].size(), kExactRows); i++) {
+    std::vector<Cell> cells;
+    for (const json& value : figure["rows"][i]) {
+      cells.push_back(value.is_number_integer() ? count(value)
+                      : value.is_null()         ? words("NULL")
+                                                : name(text_of(value)));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  if (figure["rows"].size() > kExactRows)
+    table.more =
+        fmt::format("The first {} of {} rows; report.json has all.", kExactRows, figure["rows"].size());
+  return table;
+}
+
+std::string query_html(const json& report, const std::string& id) {
+  const json figure = figure_named(report["figures"], id);
+  if (figure.is_null()) return "";
+  if (figure["sql"].is_null())
+    return "<p class=\"notes\">No query: " + html(text_of(figure["no_query"])) + ".</p>";
+  return fmt::format(
+      "<details class=\"query\"><summary>Show the query and the exact values</summary><p><code>neurolens "
+      "query {} "
+      "\"…\"</code></p><pre>{}</pre>{}</details>",
+      html(text_of(report["run"]["run_id"]).substr(0, 12)), html(text_of(figure["sql"])),
+      figure["rows"].empty() ? "" : exact_table(figure).html());
+}
+
+std::string notes_html(const std::vector<std::string>& notes) {
+  std::string out;
+  for (const std::string& note : notes) out += (out.empty() ? "" : " ") + html_name(note, 2000);
+  return out.empty() ? "" : "<p class=\"notes\">" + out + "</p>";
+}
+
+std::string legend_html(const std::vector<LegendEntry>& legend) {
+  if (legend.empty()) return "";
+  std::string out = "<ul class=\"legend\">";
+  for (const LegendEntry& entry : legend)
+    out += fmt::format("<li><span class=\"{}\"></span>{}</li>", entry.css_class, html(entry.text));
+  return out + "</ul>";
+}
+
+std::string chart_html(const Section& section) {
+  if (section.chart.empty()) return "";
+  std::string out = section.chart;
+  if (!section.axis.second.empty()) {
+    out += fmt::format("<div class=\"axis-ends\"><span>{}</span><span>{}</span></div>",
+                       html(section.axis.first), html(section.axis.second));
+  }
+  return out + legend_html(section.legend);
+}
+
+std::string section_html(const json& report, const Section& section) {
+  std::string body = chart_html(section) + notes_html(section.notes);
+  if (!section.table.empty()) {
+    body += section.folded
+                ? "<details><summary>Show the table</summary>" + section.table.html() + "</details>"
+                : section.table.html();
+  }
+  return fmt::format("<figure id=\"{}\"><h3>{}</h3>{}{}</figure>\n", section.id, html(section.title), body,
+                     query_html(report, section.id));
+}
+
+std::string link_html(const std::string& url) {
+  const bool safe = url.starts_with("https://") && is_plain(url, 2000) &&
+                    url.find_first_of(" \"'<>`\\") == std::string::npos;
+  if (!safe) return html_name(url);
+  return fmt::format("<a href=\"{}\" rel=\"noreferrer\">{}</a>", html(url), html(url));
+}
+
+std::string suggestion_html(const json& one) {
+  std::string gain;
+  if (!one["gain_ns"].is_null())
+    gain =
+        fmt::format(" <em>Gain: {}{}.</em>", one["at_most"] ? "at most " : "", duration_text(one["gain_ns"]));
+  return "<li>" + html_name(text_of(one["text"]), 2000) + gain + "</li>";
+}
+
+std::string finding_html(const json& report, const json& finding, size_t number) {
+  Table evidence{{"Evidence", "Value", "Formula"}, {}, {}};
+  for (const json& one : finding["evidence"])
+    evidence.rows.push_back({words(one["text"]), evidence_value(one), name(one["of"])});
+  std::string suggestions, references;
+  for (const json& one : finding["suggestions"]) suggestions += suggestion_html(one);
+  for (const json& url : finding["references"]) references += "<li>" + link_html(text_of(url)) + "</li>";
+  const json& window = report["analysis"]["window"]["total_ns"];
+  const double part = window == 0 ? 0 : finding["at_stake_ns"].get<double>() / window.get<double>();
+  return fmt::format(
+      "<article id=\"finding-{}\"><h3>{}. {}</h3><p class=\"stake\">{} at stake ({:.1f} % of the window) on "
+      "{}; rule "
+      "{} version {}, {} confidence</p>{}<h4>What to "
+      "try</h4><ol>{}</ol><details><summary>References</summary>"
+      "<ul>{}</ul></details></article>\n",
+      number, number, html_name(text_of(finding["title"])), duration_text(finding["at_stake_ns"]), part * 100,
+      html(device_title(finding)), html_name(text_of(finding["rule"])),
+      finding["rule_version"].get<int64_t>(), html(text_of(finding["confidence"])), evidence.html(),
+      suggestions, references);
+}
+
+std::string findings_html(const json& report) {
+  std::string out = "<section id=\"findings\"><h2>Findings</h2>";
+  const json& findings = report["analysis"]["findings"];
+  if (findings.empty()) out += "<p>None.</p>";
+  for (size_t i = 0; i < findings.size(); i++) out += finding_html(report, findings[i], i + 1);
+  return out + "</section>\n";
+}
+
+std::string summary_html(const json& report) {
+  std::string out =
+      "<section id=\"summary\"><h2>Executive summary</h2><div class=\"card\"><ul class=\"summary\">";
+  for (const json& sentence : report["summary"]) {
+    out += fmt::format("<li>{} <a href=\"#{}\">evidence</a></li>", html_name(text_of(sentence["text"]), 2000),
+                       html(text_of(sentence["figure"])));
+  }
+  return out + "</ul></div></section>\n";
+}
+
+std::string window_html(const json& report) {
+  const json& window = report["analysis"]["window"];
+  return fmt::format("<figure id=\"window\"><h3>Window</h3><p>{}: {} in {} piece{}.</p>{}</figure>\n",
+                     html_name(text_of(window["name"]), 80), duration_text(window["total_ns"]),
+                     grouped(window["pieces"]), window["pieces"] == 1 ? "" : "s",
+                     query_html(report, "window"));
+}
+
+std::string navigation_html(const std::vector<Chapter>& chapters) {
+  std::string out =
+      "<nav aria-label=\"Chapters\"><ul><li><a href=\"#summary\">Summary</a></li>"
+      "<li><a href=\"#findings\">Findings</a></li>";
+  for (const Chapter& chapter : chapters)
+    out += fmt::format("<li><a href=\"#{}\">{}</a></li>", chapter.id, html(chapter.title));
+  return out + "</ul></nav>\n";
+}
+
+std::string head_html(const std::string& title) {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'\">\n"
+         "<title>" +
+         html(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
+}
+
+}  // namespace
+
+std::string html_document(const json& report) {
+  const std::string id = text_of(report["run"]["run_id"]);
+  const std::vector<Chapter> chapters = chapters_of(report);
+  const json& window = report["analysis"]["window"];
+  std::string out = head_html("NeuroLens report of run " + id.substr(0, 12));
+  out += fmt::format(
+      "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}, {}</p>{}</header>\n<main>\n",
+      html(id.substr(0, 12)), html_name(text_of(window["name"]), 80), duration_text(window["total_ns"]),
+      navigation_html(chapters));
+  out += summary_html(report) + window_html(report) + findings_html(report);
+  for (const Chapter& chapter : chapters) {
+    out += fmt::format("<section id=\"{}\"><h2>{}</h2>\n", chapter.id, html(chapter.title));
+    for (const Section& section : chapter.sections) out += section_html(report, section);
+    out += "</section>\n";
+  }
+  return out + fmt::format("</main>\n<footer>neurolens {}, run {}</footer>\n</body>\n</html>\n",
+                           html(text_of(report["tool"]["version"])), html(id));
+}
+
+}  // namespace nl::report

@@ -1,0 +1,177 @@
+#include "report/report_md.h"
+
+#include <fmt/core.h>
+
+#include "base/number_text.h"
+#include "report/device_label.h"
+#include "report/escape.h"
+#include "report/figures.h"
+#include "report/sections.h"
+
+namespace nl::report {
+namespace {
+
+using nlohmann::json;
+
+std::string anchor(const std::string& id) {
+  return "<a id=\"" + id + "\"></a>\n\n";
+}
+
+std::string heading(int level, const std::string& title) {
+  return std::string(static_cast<size_t>(level), '#') + " " + markdown(title) + "\n\n";
+}
+
+/// Longer than every run of backticks in the text.
+std::string fence_for(const std::string& text) {
+  size_t longest = 0, run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return std::string(std::max<size_t>(3, longest + 1), '`');
+}
+
+std::string query_text(const json& report, const std::string& id) {
+  const json figure = figure_named(report["figures"], id);
+  if (figure.is_null()) return "";
+  if (figure["sql"].is_null())
+    return "No query: " + markdown(figure["no_query"].get<std::string>()) + ".\n\n";
+  const std::string sql = figure["sql"], fence = fence_for(sql);
+  return "<details><summary>Show the query</summary>\n\n" + fence + "sql\n" + sql + "\n" + fence +
+         "\n\n</details>\n\n";
+}
+
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string out;
+  for (const std::string& note : notes) out += (out.empty() ? "" : " ") + markdown(note);
+  return out.empty() ? "" : out + "\n\n";
+}
+
+std::string section_text(const json& report, const Section& section) {
+  std::string out = anchor(section.id) + heading(3, section.title) + notes_text(section.notes);
+  if (!section.table.empty()) out += section.table.markdown() + "\n";
+  return out + query_text(report, section.id);
+}
+
+std::string title_text(const json& report, const std::string& what) {
+  const json& window = report["analysis"]["window"];
+  return "# " + what + "\n\n" +
+         fmt::format("Run `{}`, window {}, {}.\n\n", report["run"]["run_id"].get<std::string>(),
+                     markdown_name(window["name"].get<std::string>(), 80), duration_text(window["total_ns"]));
+}
+
+/// Each sentence with the figure that proves it.
+std::string summary_text(const json& report, const std::string& document) {
+  std::string out;
+  for (const json& sentence : report["summary"]) {
+    out += fmt::format("- {} ([evidence]({}#{}))\n", markdown(sentence["text"].get<std::string>()), document,
+                       sentence["figure"].get<std::string>());
+  }
+  return out + "\n";
+}
+
+std::string link_text(const std::string& url) {
+  const bool plain =
+      url.starts_with("https://") && url.find_first_of(" <>()[]\\`|\"'\n") == std::string::npos;
+  return plain && is_plain(url, 2000) ? "<" + url + ">" : markdown_name(url);
+}
+
+std::string finding_text(const json& finding, size_t number) {
+  std::string out = anchor(fmt::format("finding-{}", number)) +
+                    heading(3, fmt::format("{}. {}", number, visible(finding["title"].get<std::string>())));
+  out += fmt::format("{} at stake on {}; rule {} version {}, {} confidence.\n\n",
+                     duration_text(finding["at_stake_ns"]), device_title(finding),
+                     markdown(visible(finding["rule"].get<std::string>())),
+                     finding["rule_version"].get<int64_t>(), finding["confidence"].get<std::string>());
+  Table evidence{{"Evidence", "Value", "Formula"}, {}, {}};
+  for (const json& one : finding["evidence"]) {
+    evidence.rows.push_back({words(one["text"]), evidence_value(one), name(one["of"])});
+  }
+  out += evidence.markdown() + "\n";
+  for (const json& one : finding["suggestions"])
+    out += "- " + markdown(one["text"].get<std::string>()) + "\n";
+  out += "\n";
+  for (const json& url : finding["references"]) out += "- " + link_text(url) + "\n";
+  return out + "\n";
+}
+
+std::string findings_text(const json& report) {
+  std::string out = anchor("findings") + "## Findings\n\n";
+  const json& findings = report["analysis"]["findings"];
+  if (findings.empty()) return out + "None.\n\n";
+  for (size_t i = 0; i < findings.size(); i++) out += finding_text(findings[i], i + 1);
+  return out;
+}
+
+std::string whole_report(const json& report) {
+  std::string out = title_text(report, "Report") + "## Executive summary\n\n" + summary_text(report, "");
+  const json& window = report["analysis"]["window"];
+  out += anchor("window") + "## Window\n\n" +
+         fmt::format("{} in {} piece{}.\n\n", duration_text(window["total_ns"]), grouped(window["pieces"]),
+                     window["pieces"] == 1 ? "" : "s") +
+         query_text(report, "window") + findings_text(report);
+  for (const Chapter& chapter : chapters_of(report)) {
+    out += anchor(chapter.id) + heading(2, chapter.title);
+    for (const Section& section : chapter.sections) out += section_text(report, section);
+  }
+  return out;
+}
+
+std::string kernels_document(const json& report) {
+  const Table table = kernels_table(report, nullptr, 0, true);
+  std::string out =
+      title_text(report, "Kernels and copies") +
+      "All of them, by their sum of times. Share: of the sum on their device. Exposed: the part in "
+      "which nothing else ran on the device.\n\n";
+  return out + (table.empty() ? "The run has no kernels and no copies.\n" : table.markdown());
+}
+
+std::string operators_document(const json& report) {
+  const Table table = ops_table(report, nullptr, 0, true);
+  std::string out =
+      title_text(report, "Operators") +
+      "On a device: the time of the kernels and copies that an op launched. On a host: its own time. Of "
+      "an engine: the time of a layer.\n\n";
+  return out + (table.empty() ? "The run has no ops.\n" : table.markdown());
+}
+
+std::string stages_text(const json& report) {
+  const json& analysis = report["analysis"];
+  std::string out;
+  if (!analysis["phases"].empty()) out += phases_table(report).markdown() + "\n";
+  if (!analysis["steps"]["list"].empty()) {
+    for (const json& device : analysis["devices"]) {
+      out += "Steps of " + device_title(device) + ", by " + analysis["steps"]["source"].get<std::string>() +
+             ":\n\n" + steps_table(report, device, 20).markdown() + "\n";
+    }
+  }
+  return out.empty() ? "The capture marks neither phases nor steps, and no period was found.\n\n" : out;
+}
+
+std::string or_none(const Table& table) {
+  return table.empty() ? "None in the run.\n\n" : table.markdown() + "\n";
+}
+
+std::string stakeholder_summary(const json& report) {
+  const auto top = report["top"].get<size_t>();
+  std::string out =
+      title_text(report, "Summary") + "## Executive summary\n\n" + summary_text(report, "report.md");
+  out += "## Environment\n\n" + or_none(environment_table(report));
+  out += "## Aggregates\n\n" + or_none(aggregates_table(report));
+  out += "## Per-Stage Timings\n\n" + stages_text(report);
+  out += "## MFU\n\n" + or_none(utilisation_table(report));
+  out += "## Top Operators\n\n" + or_none(ops_table(report, nullptr, top, true));
+  out += "## Top Kernels\n\n" + or_none(kernels_table(report, nullptr, top, true));
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> markdown_documents(const json& report) {
+  return {{"report.md", whole_report(report)},
+          {"kernels.md", kernels_document(report)},
+          {"operators.md", operators_document(report)},
+          {"stakeholder_summary.md", stakeholder_summary(report)}};
+}
+
+}  // namespace nl::report

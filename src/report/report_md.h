@@ -1,0 +1,14 @@
+#pragma once
+// Reports in Markdown, made from report.json alone. Names of the profile are shown and never interpreted.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nl::report {
+
+/// File names and texts: report.md, kernels.md, operators.md, stakeholder_summary.md.
+std::vector<std::pair<std::string, std::string>> markdown_documents(const nlohmann::json& report);
+
+}  // namespace nl::report

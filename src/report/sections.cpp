@@ -1,0 +1,405 @@
+#include "report/sections.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/number_text.h"
+#include "report/charts.h"
+#include "report/device_label.h"
+#include "report/escape.h"
+#include "report/roofline_plot.h"
+
+namespace nl::report {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kStepsInTable = 20;
+
+constexpr struct {
+  const char* key;
+  const char* css_class;
+  const char* title;
+} kParts[] = {{"compute_ns", "compute", "Compute"},
+              {"exposed_comm_ns", "comm", "Exposed communication"},
+              {"exposed_copy_ns", "copy", "Exposed copies"},
+              {"idle_ns", "idle", "Idle"}};
+
+json part_of(const json& ns, const json& whole) {
+  return whole == 0 ? json(nullptr) : json(ns.get<double>() / whole.get<double>());
+}
+
+std::string part_title(const json& device, const char* title) {
+  return device["kind"] == "host" && std::string_view(title) == "Compute" ? "Ops" : title;
+}
+
+std::vector<LegendEntry> parts_legend(const json& device) {
+  std::vector<LegendEntry> legend;
+  for (const auto& part : kParts) legend.push_back({part.css_class, part_title(device, part.title)});
+  return legend;
+}
+
+Section timeline(const json& device) {
+  Section section{"timeline-" + device_id(device), "Over time"};
+  section.chart = strip_chart(device);
+  section.legend = parts_legend(device);
+  section.axis = {"0", duration_text(device["window_ns"])};
+  return section;
+}
+
+Section decomposition(const json& device) {
+  Section section{"decomposition-" + device_id(device), "Where the time went"};
+  section.chart = decomposition_chart(device);
+  section.table.columns = {"Part", "Time", "Share", ""};
+  for (const auto& part : kParts) {
+    const json of_window = part_of(device[part.key], device["window_ns"]);
+    section.legend.push_back({part.css_class, part_title(device, part.title)});
+    section.table.rows.push_back({words(part_title(device, part.title)), duration(device[part.key]),
+                                  share(of_window), share_bar(of_window)});
+  }
+  section.table.rows.push_back({words("Window"), duration(device["window_ns"]),
+                                share(part_of(device["window_ns"], device["window_ns"])), bar(0)});
+  section.notes.push_back("The parts are unions of time on the device and add up to the window.");
+  if (device["comm_ns"] != 0) {
+    section.notes.push_back(fmt::format("Communication ran for {}; {} of it beside compute.",
+                                        duration_text(device["comm_ns"]),
+                                        duration_text(device["overlap_ns"])));
+  }
+  if (device["untimed"] != 0)
+    section.notes.push_back(grouped(device["untimed"]) + " rows without timing are in no figure.");
+  return section;
+}
+
+std::string cause_words(const json& report, const std::string& cause) {
+  const json info = report["metrics"].value("idle_" + cause + "_time", json::object());
+  std::string title = info.value("name", cause);
+  if (title.starts_with("Idle: ")) title = title.substr(6);
+  return title;
+}
+
+Section idle(const json& report, const json& device) {
+  Section section{"idle-" + device_id(device), "Idle causes"};
+  section.table.columns = {"Cause", "Time", "Share of the window", ""};
+  std::vector<std::pair<int64_t, std::string>> causes;
+  for (const auto& [cause, ns] : device["idle_causes"].items())
+    causes.emplace_back(-ns.get<int64_t>(), cause);
+  std::sort(causes.begin(), causes.end());
+  for (const auto& [minus_ns, cause] : causes) {
+    const json of_window = part_of(-minus_ns, device["window_ns"]);
+    section.table.rows.push_back(
+        {words(cause_words(report, cause)), duration(-minus_ns), share(of_window), share_bar(of_window)});
+  }
+  section.notes.push_back(
+      fmt::format("The causes add up to the idle time, {}.", duration_text(device["idle_ns"])));
+  section.notes.push_back(
+      "The query gives the idle time; how each gap gets its cause is in docs/metrics.md.");
+  return section;
+}
+
+Section kernels(const json& report, const json& device) {
+  Section section{"kernels-" + device_id(device), "Kernels and copies"};
+  section.table = kernels_table(report, device, report["top"], false);
+  section.notes.push_back(
+      "Share: of the sum of their times. Exposed: the part in which nothing else ran on the device.");
+  return section;
+}
+
+Section classes(const json& device) {
+  Section section{"classes-" + device_id(device), "Classes of kernels"};
+  section.table.columns = {"Class", "Time", "Share of the kernel time", ""};
+  std::vector<std::pair<int64_t, std::string>> list;
+  int64_t sum = 0;
+  for (const auto& [name, ns] : device["classes"].items()) {
+    list.emplace_back(-ns.get<int64_t>(), name);
+    sum += ns.get<int64_t>();
+  }
+  std::sort(list.begin(), list.end());
+  for (const auto& [minus_ns, name] : list) {
+    const json of_sum = part_of(-minus_ns, sum);
+    section.table.rows.push_back({words(name), duration(-minus_ns), share(of_sum), share_bar(of_sum)});
+  }
+  return section;
+}
+
+Section ops(const json& report, const json& device) {
+  const bool host = device["kind"] == "host";
+  Section section{"ops-" + device_id(device), "Ops"};
+  section.table = ops_table(report, device, report["top"], false);
+  section.notes.push_back(host ? "Time of an op less that of ops and calls inside it."
+                               : "Device time of the kernels and copies that each op launched.");
+  return section;
+}
+
+Section modules(const json& report, const json& device) {
+  Section section{"modules-" + device_id(device), "Modules"};
+  section.table.columns = {"Module", "Total ms", "Kernels", "Share", ""};
+  const json rows = rows_of(report["analysis"]["top_modules"], device);
+  const auto most = std::min<size_t>(rows.size(), report["top"].get<size_t>());
+  for (size_t i = 0; i < most; i++) {
+    section.table.rows.push_back(
+        {name(rows[i]["path"].is_null() ? "(outside of modules)" : rows[i]["path"].get<std::string>()),
+         milliseconds(rows[i]["device_ns"]), count(rows[i]["kernels"]), share(rows[i]["share"]),
+         share_bar(rows[i]["share"])});
+  }
+  if (most < rows.size())
+    section.table.more =
+        fmt::format("and {} more modules", grouped(static_cast<int64_t>(rows.size() - most)));
+  return section;
+}
+
+std::string not_in_plot(const json& roofline) {
+  int64_t no_operations = 0;
+  for (const json& op : roofline["ops"]) no_operations += op["flops"] == 0;
+  if (no_operations == 0) return "";
+  return fmt::format("{} of the ops move bytes without operations and are in the table only.",
+                     grouped(no_operations));
+}
+
+Table roofline_table(const json& report, const json& roofline) {
+  Table table{
+      {"Op", "Type", "Kernel time", "Operations per byte", "FLOP/s", "B/s", "Bound", "Roof share", ""},
+      {},
+      {}};
+  const auto most = std::min<size_t>(roofline["ops"].size(), report["top"].get<size_t>());
+  for (size_t i = 0; i < most; i++) {
+    const json& op = roofline["ops"][i];
+    const auto rate = [&](const char* key, const char* unit) {
+      return number(op[key].is_null() ? "-" : value_text(op[key], unit));
+    };
+    const bool wrong = op.value("model_or_peak_error", false);
+    table.rows.push_back(
+        {name(op["name"]), words(op["dtype"]), duration(op["kernel_ns"]),
+         number(op["intensity"].is_null() ? "-" : fmt::format("{:.2f}", op["intensity"].get<double>())),
+         rate("flops_per_s", "FLOP/s"), rate("bytes_per_s", "B/s"),
+         words(wrong ? "model or peak is wrong" : op.value("bound", "-")), share(op["roof_share"]),
+         share_bar(op["roof_share"])});
+  }
+  if (most < roofline["ops"].size())
+    table.more = fmt::format("and {} more ops", grouped(static_cast<int64_t>(roofline["ops"].size() - most)));
+  return table;
+}
+
+Section roofline(const json& report, const json& device) {
+  const json& data = device["roofline"];
+  Section section{"roofline-" + device_id(device), "Roofline"};
+  const std::string wide = roofline_plot(data, 960, "roofline wide");
+  if (!wide.empty()) {
+    section.chart = wide + roofline_plot(data, 350, "roofline narrow");
+    section.legend = {{"op", "compute-bound op"}, {"memory-bound", "memory-bound op"}};
+    section.notes.push_back("A circle is an op, as large as its kernel time.");
+    if (const std::string rest = not_in_plot(data); !rest.empty()) section.notes.push_back(rest);
+  }
+  const json& peaks = data["peaks"];
+  if (peaks.contains("absent")) {
+    section.notes.push_back("No roofs: " + peaks["absent"].get<std::string>() + ".");
+  } else {
+    section.notes.push_back(fmt::format("Peaks of {}, dense: {}.",
+                                        visible(peaks["device"].get<std::string>()),
+                                        visible(peaks["source"].get<std::string>())));
+  }
+  if (data["ops"].empty()) section.notes.push_back("No op has a model: shapes are not in the capture.");
+  section.notes.push_back(
+      fmt::format("Models cover {} of {} of kernel time; operations and bytes come from "
+                  "them. The query gives the kernel time of all ops.",
+                  duration_text(data["modelled_ns"]), duration_text(data["kernel_ns"])));
+  section.table = roofline_table(report, data);
+  return section;
+}
+
+Section memory(const json& report, const json& device) {
+  Section section{"memory-" + device_id(device), "Memory"};
+  const json& window = report["analysis"]["window"]["intervals"];
+  const int64_t length = window.back()[1].get<int64_t>() - window.front()[0].get<int64_t>();
+  section.chart = memory_chart(device, length);
+  section.legend = {{"allocated", "allocated"}, {"reserved", "reserved"}};
+  section.axis = {"0", duration_text(length)};
+  section.notes.push_back("The top of the picture is " + bytes_text(most_memory(device)) + ".");
+  section.table.columns = {"What", "Value"};
+  for (const char* id :
+       {"memory_peak_bytes", "memory_reserved_peak_bytes", "memory_slack", "allocation_count"}) {
+    const json& metric = device["metrics"][id];
+    section.table.rows.push_back(
+        {words(report["metrics"][id]["name"]),
+         number(metric.contains("value") ? value_text(metric["value"], metric["unit"]) : "-")});
+    if (!metric.contains("value"))
+      section.notes.push_back(report["metrics"][id]["name"].get<std::string>() +
+                              " is absent: " + metric["absent"].get<std::string>() + ".");
+  }
+  if (device["memory"]["relative"])
+    section.notes.push_back("The source gives changes only: the picture is relative to the first event.");
+  return section;
+}
+
+Section steps(const json& report, const json& device) {
+  const json& data = report["analysis"]["steps"];
+  Section section{"steps-" + device_id(device), "Steps"};
+  section.chart = steps_chart(data, device);
+  section.legend = parts_legend(device);
+  section.axis = {"first step", data["list"].size() == 1 ? "" : "last step"};
+  std::string told = "Steps are told by " + data["source"].get<std::string>();
+  if (data["source"] == "period")
+    told += fmt::format(", found in the kernels; {:.1f} % of them repeat",
+                        data["confidence"].get<double>() * 100);
+  section.notes.push_back(told + ". They are those of the whole capture.");
+  if (data["count"] > data["list"].size())
+    section.notes.push_back(
+        fmt::format("The first {} of {} steps.", data["list"].size(), grouped(data["count"])));
+  section.table = steps_table(report, device, kStepsInTable);
+  return section;
+}
+
+Chapter device_chapter(const json& report, const json& device) {
+  const std::string title = device_title(device);
+  Chapter chapter{
+      device_id(device), std::string(1, static_cast<char>(std::toupper(title[0]))) + title.substr(1), {}};
+  if (device["name"].is_string()) chapter.title += ": " + visible(device["name"].get<std::string>(), 80);
+  if (report["analysis"]["window"]["intervals"].empty()) return chapter;
+  auto& sections = chapter.sections;
+  const bool host = device["kind"] == "host";
+  sections.push_back(timeline(device));
+  sections.push_back(decomposition(device));
+  sections.push_back(idle(report, device));
+  if (!rows_of(report["analysis"]["top_kernels"], device).empty()) {
+    sections.push_back(kernels(report, device));
+    if (!device["classes"].empty()) sections.push_back(classes(device));
+  }
+  if (!rows_of(report["analysis"]["top_ops"], device).empty()) sections.push_back(ops(report, device));
+  if (!rows_of(report["analysis"]["top_modules"], device).empty())
+    sections.push_back(modules(report, device));
+  if (!host) sections.push_back(roofline(report, device));
+  if (device.contains("memory")) sections.push_back(memory(report, device));
+  if (!report["analysis"]["steps"]["list"].empty()) sections.push_back(steps(report, device));
+  return chapter;
+}
+
+Chapter layers_chapter(const json& report) {
+  const json& layers = report["analysis"]["layers"];
+  Section section{"layers", "Layers of the engine"};
+  section.table.columns = {"Layer", "Type", "Class", "Total ms", "Calls", "Share", ""};
+  const auto most = std::min<size_t>(layers["top"].size(), report["top"].get<size_t>());
+  for (size_t i = 0; i < most; i++) {
+    const json& row = layers["top"][i];
+    section.table.rows.push_back({name(row["name"]), name(row["op_type"]), words(row["class"]),
+                                  milliseconds(row["device_ns"]), count(row["calls"]), share(row["share"]),
+                                  share_bar(row["share"])});
+  }
+  section.notes.push_back(fmt::format("{} layers, {} with times: {} in total.", grouped(layers["count"]),
+                                      grouped(layers["timed"]), duration_text(layers["total_ns"])));
+  if (most < layers["top"].size())
+    section.table.more =
+        fmt::format("and {} more layers", grouped(static_cast<int64_t>(layers["top"].size() - most)));
+  return {"engine", "Engine", {section}};
+}
+
+Section coverage(const json& row) {
+  Section section{"coverage-" + device_id(row), "Coverage of " + device_title(row)};
+  section.table.columns = {"Kernel time", "Time", "Share", ""};
+  const struct {
+    const char* title;
+    const char* ns;
+    const char* share;
+  } kinds[] = {{"with its launch", "with_launch_ns", "with_launch"},
+               {"with its op", "with_op_ns", "with_op"},
+               {"in graphs", "in_graphs_ns", "in_graphs"}};
+  for (const auto& kind : kinds)
+    section.table.rows.push_back(
+        {words(kind.title), duration(row[kind.ns]), share(row[kind.share]), share_bar(row[kind.share])});
+  section.table.rows.push_back(
+      {words("with a class"), number("-"), share(row["classified"]), share_bar(row["classified"])});
+  section.table.rows.push_back({words("all"), duration(row["kernel_ns"]), number("100.0 %"), bar(1)});
+  return section;
+}
+
+/// Metrics that are absent, by reason.
+Section unknown(const json& report) {
+  Section section{"unknown", "What is not known"};
+  section.table.columns = {"Device", "Why", "Metrics"};
+  for (const json& device : report["analysis"]["devices"]) {
+    std::map<std::string, std::string> by_reason;
+    for (const auto& [id, metric] : device["metrics"].items()) {
+      if (!metric.contains("absent")) continue;
+      std::string& ids = by_reason[metric["absent"].get<std::string>()];
+      ids += (ids.empty() ? "" : ", ") + id;
+    }
+    for (const auto& [reason, ids] : by_reason)
+      section.table.rows.push_back({words(device_title(device)), words(reason), words(ids)});
+  }
+  section.folded = true;
+  if (section.table.empty()) section.notes.push_back("Every metric has a value.");
+  return section;
+}
+
+Section abstentions(const json& report) {
+  Section section{"abstentions", "Rules that could not be asked"};
+  section.table.columns = {"Rule", "Device", "Needs", "Why"};
+  for (const json& row : report["analysis"]["abstentions"]) {
+    section.table.rows.push_back({words(row["rule"]), words(device_title(row)),
+                                  words(row["metric"].is_null() ? "-" : row["metric"]),
+                                  words(row["reason"])});
+  }
+  section.folded = true;
+  if (section.table.empty()) section.notes.push_back("None.");
+  return section;
+}
+
+Chapter unknown_chapter(const json& report) {
+  Chapter chapter{"coverage", "Coverage and what is unknown", {}};
+  for (const json& row : report["analysis"]["coverage"]) chapter.sections.push_back(coverage(row));
+  chapter.sections.push_back(unknown(report));
+  chapter.sections.push_back(abstentions(report));
+  return chapter;
+}
+
+Section sources(const json& report) {
+  Section section{"sources", "Sources"};
+  section.table.columns = {"Role", "Format", "Bytes", "sha256"};
+  for (const json& source : report["run"]["sources"])
+    section.table.rows.push_back(
+        {words(source["role"]), words(source["format"]), count(source["bytes"]), words(source["sha256"])});
+  section.notes.push_back("Run " + report["run"]["run_id"].get<std::string>() + ".");
+  section.notes.push_back("Made by neurolens " + report["tool"]["version"].get<std::string>() +
+                          "; neurolens report --verify report.json computes every figure again.");
+  return section;
+}
+
+Section tables(const json& report) {
+  Section section{"tables", "Tables of the run"};
+  section.table.columns = {"Table", "Rows", "sha256"};
+  for (const auto& [name, table] : report["run"]["tables"].items())
+    section.table.rows.push_back({words(name), count(table["rows"]), words(table["sha256"])});
+  section.folded = true;
+  return section;
+}
+
+Section options(const json& report) {
+  Section section{"options", "Options"};
+  section.table.columns = {"Option", "Value"};
+  for (const auto& [option, value] : report["options"].items())
+    section.table.rows.push_back(
+        {words(option), name(value.is_string() ? value.get<std::string>() : value.dump())});
+  return section;
+}
+
+}  // namespace
+
+std::vector<Chapter> chapters_of(const json& report) {
+  std::vector<Chapter> chapters;
+  for (const json& device : report["analysis"]["devices"]) chapters.push_back(device_chapter(report, device));
+  if (!report["analysis"]["phases"].empty()) {
+    Section section{"phases", "Phases"};
+    section.table = phases_table(report);
+    section.notes.push_back("Device time of the work whose launch call began in a range of the phase.");
+    chapters.push_back({"phases-chapter", "Phases", {section}});
+  }
+  if (!report["analysis"]["layers"].is_null()) chapters.push_back(layers_chapter(report));
+  chapters.push_back(unknown_chapter(report));
+  Section environment{"environment", "Environment"};
+  environment.table = environment_table(report);
+  chapters.push_back(
+      {"provenance", "Provenance", {environment, sources(report), tables(report), options(report)}});
+  return chapters;
+}
+
+}  // namespace nl::report

@@ -1,0 +1,143 @@
+#include "report/table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_text.h"
+#include "report/escape.h"
+#include "report/svg.h"
+
+namespace nl::report {
+namespace {
+
+using nlohmann::json;
+using Kind = Cell::Kind;
+
+Kind kind_of_column(const Table& table, size_t column) {
+  return table.rows.empty() ? Kind::kText : table.rows[0][column].kind;
+}
+
+std::string markdown_cell(const Cell& cell) {
+  switch (cell.kind) {
+    case Kind::kName:
+      return cell.text.empty() ? "(no name)" : markdown_name(cell.text);
+    case Kind::kNumber:
+      return cell.text;
+    default:
+      return markdown(cell.text);
+  }
+}
+
+/// The short name, and the full one below it where that says more.
+std::string html_of_name(const Cell& cell) {
+  if (cell.text.empty()) return "(no name)";
+  if (cell.short_name.empty() || cell.short_name == cell.text) return html_name(cell.text);
+  return html_name(cell.short_name, 120) + "<span class=\"full\">" + html_name(cell.text, 200) + "</span>";
+}
+
+std::string html_cell(const Cell& cell) {
+  switch (cell.kind) {
+    case Kind::kName:
+      return "<td class=\"name\">" + html_of_name(cell) + "</td>";
+    case Kind::kNumber:
+      return "<td class=\"n\">" + nl::report::html(cell.text) + "</td>";
+    case Kind::kBar:
+      return "<td class=\"bar\">" +
+             Svg(100, 8, "bar", fmt::format("{:.1f} %", cell.share * 100), true)
+                 .rect(0, 0, std::clamp(cell.share, 0.0, 1.0) * 100, 8, "bar-fill")
+                 .str() +
+             "</td>";
+    default:
+      return "<td>" + html_name(cell.text, 2000) + "</td>";
+  }
+}
+
+std::string scaled(double value, const char* unit) {
+  static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  size_t i = 0;
+  for (; i + 1 < std::size(kPrefixes) && std::fabs(value) >= 1000; i++) value /= 1000;
+  return fmt::format("{:.{}f} {}{}", value, i == 0 ? 0 : 2, kPrefixes[i], unit);
+}
+
+}  // namespace
+
+Cell count(const json& value) {
+  return number(value.is_null() ? "-" : grouped(value.get<int64_t>()));
+}
+
+Cell duration(const json& ns) {
+  return number(ns.is_null() ? "-" : duration_text(static_cast<int64_t>(std::llround(ns.get<double>()))));
+}
+
+Cell share(const json& ratio) {
+  return number(ratio.is_null() ? "-" : fmt::format("{:.1f} %", ratio.get<double>() * 100));
+}
+
+Cell share_bar(const json& ratio) {
+  return bar(ratio.is_null() ? 0 : ratio.get<double>());
+}
+
+Cell milliseconds(const json& ns) {
+  if (ns.is_null()) return number("-");
+  const auto value =
+      ns.is_number_integer() ? ns.get<int64_t>() : static_cast<int64_t>(std::llround(ns.get<double>()));
+  const auto size = static_cast<int64_t>(std::llabs(value));
+  return number(fmt::format("{}{}.{:06}", value < 0 ? "-" : "", grouped(size / 1'000'000), size % 1'000'000));
+}
+
+std::string value_text(const json& value, const std::string& unit) {
+  const double number = value.get<double>();
+  if (unit == "ratio") return fmt::format("{:.1f} %", number * 100);
+  if (unit == "ns") return duration_text(static_cast<int64_t>(std::llround(number)));
+  if (unit == "B" && std::fabs(number) < 9e18) return bytes_text(static_cast<int64_t>(number));
+  if (unit == "count") return grouped(static_cast<int64_t>(number));
+  return scaled(number, unit.c_str());
+}
+
+Cell evidence_value(const json& evidence) {
+  const json& value = evidence["value"];
+  return number(value.is_null() ? "-" : value_text(value, evidence["unit"]));
+}
+
+std::string Table::markdown() const {
+  std::string head = "|", line = "|", body;
+  for (size_t c = 0; c < columns.size(); c++) {
+    const Kind kind = kind_of_column(*this, c);
+    if (kind == Kind::kBar) continue;
+    head += " " + columns[c] + " |";
+    line += kind == Kind::kNumber ? "---:|" : "---|";
+  }
+  for (const auto& row : rows) {
+    body += "|";
+    for (const Cell& cell : row) {
+      if (cell.kind != Kind::kBar) body += " " + markdown_cell(cell) + " |";
+    }
+    body += "\n";
+  }
+  return head + "\n" + line + "\n" + body + (more.empty() ? "" : "\n" + more + "\n");
+}
+
+std::string Table::html() const {
+  std::string out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>";
+  for (size_t c = 0; c < columns.size(); c++) {
+    const Kind kind = kind_of_column(*this, c);
+    if (kind == Kind::kBar) {
+      out += "<td class=\"bar\"></td>";
+      continue;
+    }
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", kind == Kind::kNumber ? " class=\"n\"" : "",
+                       nl::report::html(columns[c]));
+  }
+  out += "</tr></thead><tbody>\n";
+  for (const auto& row : rows) {
+    out += "<tr>";
+    for (const Cell& cell : row) out += html_cell(cell);
+    out += "</tr>\n";
+  }
+  out += "</tbody></table></div>";
+  return more.empty() ? out : out + "<p class=\"more\">" + nl::report::html(more) + "</p>";
+}
+
+}  // namespace nl::report

@@ -1,0 +1,59 @@
+#pragma once
+// A table as reports show it, once for Markdown and HTML.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace nl::report {
+
+struct Cell {
+  enum class Kind { kText, kNumber, kName, kBar };
+  Kind kind;
+  std::string text;
+  double share = 0;             ///< of a bar, 0 to 1
+  std::string short_name = {};  ///< of a name; HTML shows it first
+};
+
+inline Cell words(std::string text) {
+  return {Cell::Kind::kText, std::move(text)};
+}
+/// A name of the profile: anything may be in it.
+inline Cell name(std::string text) {
+  return {Cell::Kind::kName, std::move(text)};
+}
+inline Cell name(std::string text, std::string short_name) {
+  return {Cell::Kind::kName, std::move(text), 0, std::move(short_name)};
+}
+inline Cell number(std::string text) {
+  return {Cell::Kind::kNumber, std::move(text)};
+}
+/// Only for the eye: HTML draws it, Markdown leaves its column out.
+inline Cell bar(double share) {
+  return {Cell::Kind::kBar, "", share};
+}
+
+/// "-" for null.
+Cell count(const nlohmann::json& value);
+Cell duration(const nlohmann::json& ns);
+Cell share(const nlohmann::json& ratio);
+Cell share_bar(const nlohmann::json& ratio);
+/// Whole and thousandth ms are exact: 12.789918.
+Cell milliseconds(const nlohmann::json& ns);
+/// A value in its unit of metrics.def: ns, B, count, ratio, FLOP, FLOP/s, B/s.
+std::string value_text(const nlohmann::json& value, const std::string& unit);
+
+/// Of a finding's evidence: its value, "-" if it is absent.
+Cell evidence_value(const nlohmann::json& evidence);
+
+struct Table {
+  std::vector<std::string> columns;  ///< titles
+  std::vector<std::vector<Cell>> rows;
+  std::string more;  ///< what the table leaves out; empty if nothing
+
+  bool empty() const { return rows.empty(); }
+  std::string markdown() const;
+  std::string html() const;
+};
+
+}  // namespace nl::report
