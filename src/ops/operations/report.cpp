@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "analyze/run_analysis.h"
-#include "assemble/assemble.h"
 #include "base/files.h"
 #include "ops/analysis_options.h"
-#include "ops/run_names.h"
+#include "ops/run_metrics.h"
 #include "ops/text.h"
 #include "report/report_html.h"
 #include "report/report_json.h"
@@ -77,14 +75,13 @@ json options_of(const json& parameters) {
 
 /// Tables with all rows: reports that show less cut them themselves.
 Result<json> make_report(Context& context, const NamedRun& named, const json& given) {
-  store::EngineStart engine(analyze::timeline_engine());
   NL_TRY(auto options, analysis_options(context, given));
   report::ReportInput input{NEUROLENS_VERSION, {}, {}, given, options.top};
   options.top = INT64_MAX;
   options.with_figures = true;
-  NL_CHECK(assemble::ensure_derived(named.bundle));
+  NL_TRY(auto analysis, analyze_named(named, options));
   NL_TRY(input.document, store::read_run_document(named.bundle + "/run.json"));
-  NL_TRY(input.analysis, analyze::analyze_run(engine, named.bundle, input.document, options));
+  input.analysis = std::move(analysis.data);
   return report::make_report(std::move(input));
 }
 
