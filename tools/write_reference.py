@@ -33,6 +33,29 @@ def cli_page():
     return "\n".join(lines)
 
 
+def metrics_page():
+    data = json.loads(answer("metrics", "--json"))["data"]
+    lines = ["# Metrics", "", "Written by tools/generate-docs from src/analyze/metrics.def.", "",
+             "Every value is for one device of one rank in one window, in integer nanoseconds where its unit is ns. A value",
+             "that cannot be known is absent and says why; whatever is computed from it is absent for the same reason. The",
+             "version counts changes of the formula. *lower*, *higher*: what is better.", ""]
+    section = None
+    for metric in data["metrics"]:
+        if metric["section"] != section:
+            section = metric["section"]
+            lines += ["", f"## {section}", "", "| id | unit | of | better | formula | from |", "|---|---|---|---|---|---|"]
+        direction = "" if metric["direction"] == "none" else metric["direction"]
+        lines.append(f"| `{metric['id']}` v{metric['version']} | {metric['unit']} | {metric['of']} | {direction} | "
+                     f"{metric['formula']} | {metric['source']} |")
+    lines += ["", "## Idle causes", "", "Each moment in which nothing ran on a device has one cause; in this order of meaning:", "",
+              "| cause | metric | meaning |", "|---|---|---|"]
+    lines += [f"| {c['name']} | `{c['metric']}` | {c['doc']} |" for c in data["idle_causes"]]
+    lines += ["", "## Classes of kernels and ops", "", "| class | what belongs to it |", "|---|---|"]
+    lines += [f"| {c['name']} | {c['doc']} |" for c in data["classes"]]
+    return "\n".join(lines) + "\n"
+
+
+(out / "metrics.md").write_text(metrics_page())
 (out / "tables.md").write_text(tables_page())
 (out / "cli.md").write_text(cli_page())
 (out / "run_file.schema.json").write_text(answer("schema", "print", "run-file"))

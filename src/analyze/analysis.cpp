@@ -1,5 +1,7 @@
 #include "analyze/analysis.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -103,6 +105,33 @@ json causes_json(const DeviceState& state, const IntervalSet& window) {
   return causes;
 }
 
+/// The longest pieces of idle time, to be looked at in a viewer.
+json longest_gaps(const DeviceState& state, const IntervalSet& window, size_t most) {
+  std::vector<IdlePiece> pieces;
+  for (const IdlePiece& piece : state.idle) {
+    if (length_inside(window, piece.time) > 0) pieces.push_back(piece);
+  }
+  const size_t kept = std::min(most, pieces.size());
+  std::partial_sort(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(kept), pieces.end(),
+                    [](const IdlePiece& a, const IdlePiece& b) {
+                      return std::pair(-a.time.length(), a.time.begin) <
+                             std::pair(-b.time.length(), b.time.begin);
+                    });
+  static constexpr const char* kTables[] = {"kernels", "copies", "spans"};
+  json list = json::array();
+  for (size_t i = 0; i < kept; i++) {
+    const IdlePiece& piece = pieces[i];
+    const Work* next = piece.next == kNoRow ? nullptr : &state.device.work[piece.next];
+    list.push_back(
+        {{"start_ns", piece.time.begin},
+         {"dur_ns", piece.time.length()},
+         {"cause", idle_cause_name(piece.cause)},
+         {"next_table", next == nullptr ? json(nullptr) : json(kTables[static_cast<size_t>(next->table)])},
+         {"next_row", next == nullptr ? json(nullptr) : json(next->row)}});
+  }
+  return list;
+}
+
 json classes_json(const MetricSet& metrics) {
   json classes = json::object();
   for (size_t i = 0; i < kOpClasses; i++) {
@@ -145,6 +174,7 @@ json device_json(const MeasuredDevice& measured, const IntervalSet& window, cons
   out["kind"] = device.is_host ? "host" : "device";
   out["untimed"] = device.untimed;
   out["idle_causes"] = causes_json(*measured.state, window);
+  out["longest_gaps"] = longest_gaps(*measured.state, window, static_cast<size_t>(options.top));
   out["classes"] = classes_json(measured.metrics);
   out["metrics"] = metrics_json(measured.metrics);
   out["roofline"] = to_json(measured.roofline, options.top);
@@ -248,7 +278,7 @@ class Tables {
     const KernelIdentity identity = taxonomy_.kernel(run_.timeline.names[row.name]);
     return {{"name", name_of(row.name)},
             {"short_name", row.is_copy ? name_of(row.name) : identity.name.short_name},
-            {"class", row.is_copy ? "memory" : std::string(op_class_name(identity.op_class))},
+            {"class", row.is_copy ? "memory" : std::string(op_class_name(run_.classes.kernel[row.name]))},
             {"family", row.is_copy ? json("copy") : json(identity.family)},
             {"is_copy", row.is_copy},
             {"total_ns", row.total_ns},
@@ -257,6 +287,8 @@ class Tables {
                             ? json(nullptr)
                             : json(static_cast<double>(row.total_ns) / static_cast<double>(row.calls))},
             {"share", share_of(row.total_ns, sum)},
+            {"longest_ns", row.longest_ns},
+            {"longest_row", row.longest_row},
             {"exposed_ns", row.exposed_ns},
             {"exposed_share", share_of(row.exposed_ns, row.total_ns)}};
   }
@@ -382,6 +414,15 @@ json steps_json(const PreparedRun& run, const Measured& measured) {
           {"list", list}};
 }
 
+/// Share of the kernel time that the value is drawn from, where it is not all of it.
+std::optional<double> metric_coverage(const MetricSet& metrics, Metric metric) {
+  const std::string_view section = metric_info(metric).section;
+  const auto is = [&](std::string_view start) { return section.starts_with(start); };
+  if (is("Idle causes") || is("Launches")) return metrics.get(Metric::launch_linked_share).optional();
+  if (is("Roofline")) return metrics.get(Metric::modelled_share).optional();
+  return std::nullopt;
+}
+
 }  // namespace
 
 json metrics_json(const MetricSet& metrics) {
@@ -391,7 +432,9 @@ json metrics_json(const MetricSet& metrics) {
     const MetricInfo& info = metric_info(metric);
     const auto& value = metrics.get(metric);
     json& row = out[std::string(info.id)];
+    row["definition"] = fmt::format("{}/{}", info.id, info.version);
     row["unit"] = info.unit;
+    if (const auto coverage = metric_coverage(metrics, metric)) row["coverage"] = *coverage;
     if (!value) {
       row["absent"] = value.reason();
     } else if (std::abs(*value) < 9e15 && *value == std::floor(*value) && info.unit != "ratio") {

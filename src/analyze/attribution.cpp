@@ -168,6 +168,9 @@ std::vector<KernelRow> kernel_rows(const Timeline& run, const Device& device, co
     KernelRow& row = row_of(work);
     row.total_ns += ns;
     row.calls++;
+    if (work.end - work.start <= row.longest_ns) return;
+    row.longest_ns = work.end - work.start;
+    row.longest_row = work.row;
   });
   ExposureSweep(device, window).run([&](const Work& work, int64_t ns) {
     if (ns > 0) row_of(work).exposed_ns += ns;

@@ -16,6 +16,8 @@ struct KernelRow {
   int64_t total_ns = 0;    ///< sum, clipped to the window
   int64_t exposed_ns = 0;  ///< of it, the time in which nothing else ran on the device
   int64_t calls = 0;
+  int64_t longest_ns = -1;  ///< of one call, not clipped
+  uint32_t longest_row = 0;
 };
 /// Kernels and copies of the window, by total, then name.
 std::vector<KernelRow> kernel_rows(const Timeline& run, const Device& device, const IntervalSet& window);

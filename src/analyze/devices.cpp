@@ -71,11 +71,16 @@ void add_rows(DeviceBuilder& builder, const DeviceRows& rows, WorkTable table, c
   }
 }
 
+/// Records of a stream that wait or mark, and do no work.
+bool is_event(std::string_view name) {
+  return name == "event_wait" || name == "event_record";
+}
+
 /// Work that a source shows as spans of a device, without kernels. Only the outermost of nested ones.
 void add_device_spans(DeviceBuilder& builder, const Timeline& run, const NameClasses& classes) {
   const Spans& spans = run.spans;
   for (size_t i = 0; i < spans.size(); i++) {
-    if (spans.kind[i] != model::SpanKind::device) continue;
+    if (spans.kind[i] != model::SpanKind::device || is_event(run.names[spans.name[i]])) continue;
     const uint32_t parent = spans.parent[i];
     if (parent != kNoRow && spans.kind[parent] == model::SpanKind::device) continue;
     const OpClass op_class = classes.kernel[spans.name[i]];

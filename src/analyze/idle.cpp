@@ -192,7 +192,8 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
       gap.until(idle.end, IdleCause::kEnd);
     } else if (const uint32_t launch = device.work[next].launch; launch == kNoRow) {
       gap.until(idle.end, IdleCause::kUnlinked);
-    } else if (const int64_t called = run.spans.start[launch]; called <= idle.begin) {
+    } else if (const int64_t called = run.spans.start[launch];
+               called <= idle.begin && idle.begin != run.capture.begin) {
       cut_launched_in_time(gap, waits);
     } else {
       cut_host_late(gap, host, run.spans.track[launch], called);

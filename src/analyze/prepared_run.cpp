@@ -5,18 +5,26 @@
 namespace nl::analyze {
 namespace {
 
+/// Work that a source shows as spans of a device: moves of data, or programs as a whole.
+OpClass class_of_device_span(const Taxonomy& taxonomy, std::string_view name) {
+  if (name.starts_with("dma_")) return OpClass::k_memory;
+  const OpClass known = taxonomy.kernel(name).op_class;
+  return known == OpClass::k_other ? OpClass::k_control : known;
+}
+
 /// Names of device work are looked up as kernels, types of ops as ops; the others never get asked for.
 NameClasses classes_of(const Timeline& run, const Taxonomy& taxonomy) {
   NameClasses classes;
   classes.kernel.assign(run.names.size(), OpClass::k_other);
   classes.op = classes.kernel;
-  std::vector<bool> as_kernel(run.names.size()), as_op(run.names.size());
+  std::vector<bool> as_kernel(run.names.size()), as_op(run.names.size()), as_span(run.names.size());
   for (const uint32_t name : run.kernels.name) as_kernel[name] = true;
   for (size_t i = 0; i < run.spans.size(); i++) {
-    if (run.spans.kind[i] == model::SpanKind::device) as_kernel[run.spans.name[i]] = true;
+    if (run.spans.kind[i] == model::SpanKind::device) as_span[run.spans.name[i]] = true;
     if (run.spans.kind[i] == model::SpanKind::op) as_op[run.spans.op_type[i]] = true;
   }
   for (uint32_t id = 0; id < run.names.size(); id++) {
+    if (as_span[id]) classes.kernel[id] = class_of_device_span(taxonomy, run.names[id]);
     if (as_kernel[id]) classes.kernel[id] = taxonomy.kernel(run.names[id]).op_class;
     if (as_op[id]) classes.op[id] = taxonomy.op(run.names[id]);
   }

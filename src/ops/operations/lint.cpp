@@ -1,0 +1,97 @@
+#include <fmt/core.h>
+
+#include "analyze/range_lint.h"
+#include "analyze/timeline.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+#include "store/run_document.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run"],
+  "properties": {
+    "run": {"type": "string", "x-positional": 1, "x-run": true,
+            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "names": {"type": "string", "x-host-path": true,
+              "description": "YAML file with names: a list of regular expressions; every other name is then a fault"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows of each list"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["run_id", "ranges", "names", "coverage", "faults", "unknown_names", "faulty"]})";
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  store::EngineStart engine(analyze::timeline_engine());
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  analyze::LintOptions options;
+  options.names_file = parameters.value("names", "");
+  options.top = parameters.value("top", 10);
+  if (!options.names_file.empty() && !context.host_paths)
+    return Error{ErrorCode::kPermission, "files of the server cannot be named here"};
+  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
+  Outcome outcome;
+  NL_TRY(outcome.data, analyze::lint_ranges(engine, named.bundle, document, options));
+  outcome.data["run_id"] = named.run_id;
+  outcome.exit_code = outcome.data["faulty"].get<bool>() ? 1 : 0;
+  if (outcome.data["ranges"] != 0)
+    outcome.next.push_back(fmt::format("neurolens analyze {} --window NAME", short_id(named.run_id)));
+  return outcome;
+}
+
+std::string fault_text(const json& fault, const TextStyle& style) {
+  std::string out =
+      fmt::format("  {} {}: {}\n", yellow(grouped(fault["count"].get<int64_t>()), style),
+                  bold(fault["fault"].get<std::string>(), style), fault["meaning"].get<std::string>());
+  for (const json& example : fault["examples"]) {
+    out += fmt::format("      span {}  {}\n", example["span_id"].get<int64_t>(),
+                       shortened(example["name"].get<std::string>(), 60));
+  }
+  return out;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const json& data = outcome.data;
+  const json& coverage = data["coverage"];
+  std::string out =
+      fmt::format("{}  {} ranges of {} names", bold("run " + short_id(data["run_id"]), style),
+                  grouped(data["ranges"].get<int64_t>()), grouped(data["names"].get<int64_t>()));
+  if (!coverage["share"].is_null())
+    out += fmt::format(", covering {:.1f} % of {}", coverage["share"].get<double>() * 100,
+                       duration_text(coverage["window_ns"]));
+  out += "\n";
+  for (const json& fault : data["faults"]) out += fault_text(fault, style);
+  if (data["faults"].empty()) out += data["ranges"] == 0 ? "  no ranges were recorded\n" : "  no faults\n";
+  if (data["unknown_names"].empty()) return out;
+  out +=
+      fmt::format("  {} name{} outside of the taxonomy\n", grouped(data["unknown_name_count"].get<int64_t>()),
+                  data["unknown_name_count"] == 1 ? "" : "s");
+  for (const json& name : data["unknown_names"])
+    out += fmt::format("      {:>6}  {}\n", grouped(name["count"].get<int64_t>()),
+                       shortened(name["name"].get<std::string>(), 70));
+  return out;
+}
+
+}  // namespace
+
+const Operation& operation_lint() {
+  static constexpr Operation kOperation{
+      "lint",
+      "Check the ranges that a program marks: NVTX and user annotations",
+      "you rely on ranges as windows or phases and want to know whether they are sound",
+      "you want to know where the time went: analyze",
+      "neurolens lint @latest",
+      kParameters,
+      kResult,
+      Effect::kRead,
+      {.cli = true, .http = true, .mcp = true},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,287 @@
+// Windows, idle causes, launches and attribution on small time lines made by hand.
+#include <gtest/gtest.h>
+
+#include "analyze/attribution.h"
+#include "analyze/copy_kinds.h"
+#include "analyze/host_calls.h"
+#include "analyze/idle.h"
+#include "analyze/launches.h"
+#include "analyze/windows.h"
+
+namespace nl::analyze {
+namespace {
+
+using model::SpanKind;
+
+/// One thread (track 0) and the streams of device 0 (tracks 1 and 2).
+class SmallRun {
+ public:
+  SmallRun() {
+    run.tracks.resize(3);
+    run.names.add("");
+    run.capture = {0, 0};
+  }
+
+  uint32_t span(SpanKind kind, const std::string& name, Interval time, uint32_t parent = kNoRow,
+                uint32_t op = kNoRow) {
+    const auto id = static_cast<uint32_t>(run.spans.size());
+    run.spans.start.push_back(time.begin);
+    run.spans.end.push_back(time.end);
+    run.spans.name.push_back(run.names.add(name));
+    run.spans.op_type.push_back(run.spans.name.back());
+    run.spans.parent.push_back(parent);
+    run.spans.op.push_back(kind == SpanKind::op ? id : op);
+    run.spans.track.push_back(0);
+    run.spans.kind.push_back(kind);
+    run.capture.end = std::max(run.capture.end, time.end);
+    return id;
+  }
+
+  void work(DeviceRows& rows, const std::string& name, Interval time, uint32_t launch, int32_t stream = 1) {
+    rows.start.push_back(time.begin);
+    rows.end.push_back(time.end);
+    rows.name.push_back(run.names.add(name));
+    rows.launch.push_back(launch);
+    rows.op.push_back(launch == kNoRow ? kNoRow : run.spans.op[launch]);
+    rows.track.push_back(stream);
+    rows.device.push_back(0);
+    run.capture.end = std::max(run.capture.end, time.end);
+  }
+  void kernel(const std::string& name, Interval time, uint32_t launch = kNoRow, int32_t stream = 1) {
+    work(run.kernels, name, time, launch, stream);
+  }
+
+  /// A launch call of 10 ns at `called`, and its kernel.
+  void launched(int64_t called, Interval time, const std::string& name = "k") {
+    kernel(name, time, span(SpanKind::runtime, "cudaLaunchKernel", {called, called + 10}));
+  }
+
+  Device device() const {
+    NameClasses classes;
+    classes.kernel.assign(run.names.size(), OpClass::k_gemm);
+    classes.op = classes.kernel;
+    return devices_of(run, classes).at(0);
+  }
+  std::array<int64_t, kIdleCauses> causes(const IntervalSet& waits = {}) const {
+    const auto pieces = explain_idle(run, device(), HostActivity(run), waits);
+    return idle_causes(pieces, {run.capture});
+  }
+  int64_t cause(IdleCause which, const IntervalSet& waits = {}) const {
+    return causes(waits)[static_cast<size_t>(which)];
+  }
+
+  Timeline run;
+};
+
+TEST(Idle, SplitsAGapBeforeTheLaunchCallByWhatTheHostDid) {
+  SmallRun small;
+  small.launched(0, {20, 100'000});
+  small.span(SpanKind::runtime, "cudaStreamSynchronize", {50'000, 150'000});
+  small.span(SpanKind::op, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", {150'000, 200'000});
+  small.span(SpanKind::runtime, "cudaMalloc", {200'000, 210'000});
+  small.span(SpanKind::op, "aten::add", {210'000, 230'000});
+  small.launched(240'000, {240'500, 300'000});
+  EXPECT_EQ(small.cause(IdleCause::kHostSync), 50'000);
+  EXPECT_EQ(small.cause(IdleCause::kHostData), 50'000);
+  EXPECT_EQ(small.cause(IdleCause::kHostAlloc), 10'000);
+  EXPECT_EQ(small.cause(IdleCause::kHostOp), 20'000);
+  EXPECT_EQ(small.cause(IdleCause::kHostOther), 10'000);
+  EXPECT_EQ(small.cause(IdleCause::kLaunch), 20 + 500);
+}
+
+TEST(Idle, WorkLaunchedInTimeIsTurnaroundOrQueued) {
+  SmallRun small;
+  small.launched(0, {100, 1'000});
+  small.launched(10, {2'000, 3'000});    // 1 us later: turnaround
+  small.launched(20, {53'000, 54'000});  // 50 us later
+  const IntervalSet waits = {{10'000, 30'000}};
+  EXPECT_EQ(small.cause(IdleCause::kTurnaround), 1'000);
+  EXPECT_EQ(small.cause(IdleCause::kQueued), 50'000);
+  EXPECT_EQ(small.cause(IdleCause::kQueued, waits), 30'000);
+  EXPECT_EQ(small.cause(IdleCause::kWait, waits), 20'000);
+}
+
+TEST(Idle, EndsOfTheCaptureAndUnknownLaunchesHaveTheirOwnCause) {
+  SmallRun small;
+  small.kernel("k", {500, 600});
+  small.span(SpanKind::op, "aten::add", {0, 900});
+  EXPECT_EQ(small.cause(IdleCause::kUnlinked), 500);
+  EXPECT_EQ(small.cause(IdleCause::kEnd), 300);
+  SmallRun late;
+  late.launched(0, {5'000'000, 5'000'100});  // the device may be busy with what came before
+  EXPECT_EQ(late.cause(IdleCause::kStart), 5'000'000);
+  EXPECT_EQ(late.cause(IdleCause::kLaunch), 0);
+}
+
+TEST(Idle, OneStreamsGapThatAnotherCoversIsNotIdle) {
+  SmallRun small;
+  small.launched(0, {0, 100});
+  small.kernel("b", {50, 400}, kNoRow, 2);
+  small.launched(10, {400, 500});
+  EXPECT_EQ(decompose(small.device(), {small.run.capture}).idle_ns, 0);
+}
+
+TEST(Launches, AGraphIsOneCall) {
+  SmallRun small;
+  const uint32_t graph = small.span(SpanKind::runtime, "cudaGraphLaunch", {0, 50});
+  for (int64_t i = 0; i < 100; i++) small.kernel("k", {100 + i * 10, 108 + i * 10}, graph);
+  small.launched(60, {2'000, 2'100});
+  const auto launches = launches_of(small.run, small.device());
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_EQ(launches[0].kernels, 100u);
+  EXPECT_TRUE(launches[0].is_graph);
+  EXPECT_EQ(launches[1].queued, 1);  // the graph was not done at 60
+  const LaunchStats stats = launch_stats(launches, {small.run.capture});
+  EXPECT_EQ(stats.calls, 2);
+  EXPECT_EQ(stats.api_ns, 60);
+  EXPECT_EQ(stats.graph_kernels, 100);
+  EXPECT_EQ(stats.negative, 0);
+}
+
+TEST(Launches, KernelsBeforeTheirLaunchAreCounted) {
+  SmallRun small;
+  small.launched(100, {50, 80});
+  small.launched(200, {250, 280});
+  EXPECT_EQ(launch_stats(launches_of(small.run, small.device()), {small.run.capture}).negative, 1);
+}
+
+TEST(Launches, QuantilesAreNearestRank) {
+  std::vector<int64_t> values = {5, 1, 4, 2, 3, 6};
+  EXPECT_EQ(median(values), 3);
+  EXPECT_EQ(quantile(values, 0.75), 5);
+  EXPECT_EQ(quantile(values, 1), 6);
+}
+
+TEST(Attribution, ExposedTimeIsWhatRunsAlone) {
+  SmallRun small;
+  small.kernel("a", {0, 100});
+  small.kernel("b", {60, 160}, kNoRow, 2);
+  small.kernel("b", {200, 250}, kNoRow, 2);
+  const auto rows = kernel_rows(small.run, small.device(), {small.run.capture});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(small.run.names[rows[0].name], "b");
+  EXPECT_EQ(rows[0].total_ns, 150);
+  EXPECT_EQ(rows[0].exposed_ns, 60 + 50);
+  EXPECT_EQ(rows[1].total_ns, 100);
+  EXPECT_EQ(rows[1].exposed_ns, 60);
+  EXPECT_EQ(rows[0].longest_ns, 100);
+}
+
+TEST(Attribution, TablesAddUpToTheWorkOfTheWindow) {
+  SmallRun small;
+  const uint32_t op = small.span(SpanKind::op, "aten::mm", {0, 40});
+  const uint32_t in_op = small.span(SpanKind::runtime, "cudaLaunchKernel", {10, 20}, op, op);
+  small.kernel("a", {50, 150}, in_op);
+  const uint32_t graph = small.span(SpanKind::runtime, "hipGraphLaunch", {41, 45});
+  small.kernel("b", {150, 170}, graph);
+  small.kernel("b", {170, 190}, graph);
+  small.kernel("c", {190, 200}, small.span(SpanKind::runtime, "cudaLaunchKernel", {46, 48}));
+  small.kernel("d", {200, 205});
+  const auto rows = op_rows(small.run, small.device(), {{100, 204}});
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].device_ns, 50);
+  EXPECT_EQ(rows[0].owner, Owner::kOp);
+  EXPECT_EQ(rows[1].device_ns, 40);
+  EXPECT_EQ(rows[1].owner, Owner::kGraphLaunch);
+  EXPECT_EQ(rows[1].calls, 1);
+  EXPECT_EQ(rows[1].works, 2);
+  EXPECT_EQ(rows[2].owner, Owner::kCall);
+  EXPECT_EQ(rows[3].owner, Owner::kNoLaunch);
+  int64_t sum = 0;
+  for (const auto& row : rows) sum += row.device_ns;
+  EXPECT_EQ(sum, 104);
+}
+
+TEST(Attribution, ModulePathsComeFromFramesAroundTheLaunch) {
+  SmallRun small;
+  const uint32_t model = small.span(SpanKind::python, "nn.Module: Net_0", {0, 100});
+  const uint32_t layer = small.span(SpanKind::python, "nn.Module: Linear_12", {10, 90}, model);
+  const uint32_t call = small.span(SpanKind::runtime, "cudaLaunchKernel", {20, 30}, layer);
+  small.kernel("a", {40, 60}, call);
+  small.kernel("b", {60, 65});
+  const auto rows = module_rows(small.run, small.device(), {small.run.capture});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].path, "Net / Linear");
+  EXPECT_EQ(rows[0].device_ns, 20);
+  EXPECT_EQ(rows[1].path, "");
+}
+
+TEST(Attribution, OwnTimeIsWithoutWhatIsInside) {
+  SmallRun small;
+  const uint32_t outer = small.span(SpanKind::op, "aten::linear", {0, 100});
+  small.span(SpanKind::op, "aten::mm", {20, 60}, outer);
+  const auto rows = host_op_rows(small.run, {{0, 100}});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].own_ns, 60);
+  EXPECT_EQ(rows[1].own_ns, 40);
+}
+
+TEST(Windows, PhasesAreToldByTheNamesThatServersWrite) {
+  const PhaseNames names;
+  EXPECT_EQ(phase_of("execute_32_context_0(sq0sk0)_generation_32(sq32sk55086)", names), Phase::kDecodeStep);
+  EXPECT_EQ(phase_of("execute_15360_context_15(sq1)_generation_0(sq0)", names), Phase::kPrefill);
+  EXPECT_EQ(phase_of("execute_8192_context_9(sq8155)_generation_37(sq37)", names), Phase::kMixed);
+  EXPECT_EQ(phase_of("step[EXTEND bs=15 toks=15360]", names), Phase::kPrefill);
+  EXPECT_EQ(phase_of("step[DECODE bs=32]", names), Phase::kDecodeStep);
+  EXPECT_EQ(phase_of("LLM@decode_all", names), Phase::kDecodeAll);
+  EXPECT_EQ(phase_of("execute_context_(generation_", names), std::nullopt);
+  EXPECT_EQ(phase_of("aten::mm", names), std::nullopt);
+}
+
+TEST(Windows, APeriodIsFoundWithItsConfidence) {
+  std::vector<uint32_t> sequence = {90, 91};  // a beginning of its own
+  for (int step = 0; step < 10; step++) {
+    for (uint32_t layer = 0; layer < 4; layer++) sequence.insert(sequence.end(), {1, 2, 3});
+    sequence.push_back(7);
+  }
+  const auto period = find_period(sequence);
+  ASSERT_TRUE(period);
+  EXPECT_EQ(period->length, 13u);
+  EXPECT_GT(period->confidence, 0.97);
+  std::vector<uint32_t> none;
+  for (uint32_t i = 0; i < 500; i++) none.push_back(i * 2654435761u >> 20);
+  EXPECT_FALSE(find_period(none));
+  EXPECT_FALSE(find_period({}));
+}
+
+TEST(Windows, StepsAndNamesGiveWindows) {
+  SmallRun small;
+  small.span(SpanKind::annotation, "ProfilerStep#7", {0, 100});
+  small.span(SpanKind::device_annotation, "ProfilerStep#7", {30, 130});
+  small.span(SpanKind::annotation, "ProfilerStep#8", {100, 250});
+  small.span(SpanKind::annotation, "load", {10, 20});
+  small.span(SpanKind::annotation, "load", {110, 130});
+  const Windows windows = find_windows(small.run, {}, {});
+  ASSERT_EQ(windows.steps.list.size(), 2u);
+  EXPECT_EQ(windows.steps.source, "profiler_step");
+  EXPECT_EQ(window_named("step:1", small.run, windows).value(), (IntervalSet{{100, 250}}));
+  EXPECT_EQ(window_named("load", small.run, windows).value(), (IntervalSet{{10, 20}, {110, 130}}));
+  EXPECT_EQ(window_named("whole", small.run, windows).value(), (IntervalSet{{0, 250}}));
+  for (const char* wrong : {"step:2", "step:", "step:-1", "step:1x", "prefill", "nothing"}) {
+    const auto window = window_named(wrong, small.run, windows);
+    ASSERT_FALSE(window) << wrong;
+    EXPECT_EQ(window.error().code, ErrorCode::kNotFound);
+  }
+}
+
+TEST(HostCalls, AreToldByTheirNames) {
+  EXPECT_EQ(host_call("cudaDeviceSynchronize"), HostCall::kSync);
+  EXPECT_EQ(host_call("hipMemcpy"), HostCall::kSync);
+  EXPECT_EQ(host_call("cudaMemcpyAsync"), HostCall::kOther);
+  EXPECT_EQ(host_call("cuMemAlloc_v2"), HostCall::kAlloc);
+  EXPECT_EQ(host_call("cudaFreeHost"), HostCall::kAlloc);
+  EXPECT_EQ(host_call("hipGraphLaunch"), HostCall::kGraphLaunch);
+  EXPECT_EQ(host_call("cudaLaunchKernel"), HostCall::kOther);
+  EXPECT_EQ(host_call("aten::Synchronize"), HostCall::kOther);
+}
+
+TEST(Copies, AreToldByTheirNames) {
+  EXPECT_EQ(copy_direction("Memcpy HtoD (Pageable -> Device)"), CopyDirection::kHostToDevice);
+  EXPECT_EQ(copy_direction("Memcpy PtoP"), CopyDirection::kDeviceToDevice);
+  EXPECT_EQ(copy_direction("Memset (Device)"), CopyDirection::kSet);
+  EXPECT_EQ(host_memory("Memcpy DtoH (Device -> Pinned)"), HostMemory::kPinned);
+  EXPECT_EQ(host_memory("Memcpy HtoD (Host -> Device)"), HostMemory::kUnknown);
+}
+
+}  // namespace
+}  // namespace nl::analyze
