@@ -107,12 +107,13 @@ void cut_launched_in_time(GapCutter& gap, const IntervalSet& waits) {
 }
 
 /// From the launch call on. What takes longer than a launch waits for something that no record shows: at the
-/// beginning of the capture for work from before it.
+/// beginning of the capture for work from before it, and the call itself may be what waits.
 void cut_launched(GapCutter& gap, Interval call, bool first, const IntervalSet& waits) {
-  if (gap.end() - std::max(call.end, gap.at()) <= kPlausibleLaunchNs)
+  const int64_t called = first ? call.begin : call.end;
+  if (gap.end() - std::max(called, gap.at()) <= kPlausibleLaunchNs)
     return gap.until(gap.end(), IdleCause::kLaunch);
-  gap.until(call.end, IdleCause::kLaunch);
   if (first) return gap.until(gap.end(), IdleCause::kStart);
+  gap.until(call.end, IdleCause::kLaunch);
   cut_launched_in_time(gap, waits);
 }
 
