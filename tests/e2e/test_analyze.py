@@ -9,12 +9,13 @@ TRUST = {"little_device_work", "idle_after_last_work", "launches_missing", "uncl
 
 def kineto_text(kernels, marks=()):
     """Kernels (start, duration) in us, each launched 5 us before; marks are instants."""
-    events = [{"ph": "i", "cat": "", "name": "Record Window End", "ts": ts, "pid": "", "tid": "", "s": "g"} for ts in marks]
+    mark = {"ph": "i", "cat": "", "name": "Record Window End", "pid": "", "tid": "", "s": "g"}
+    events = [{**mark, "ts": ts} for ts in marks]
     for i, (start, duration) in enumerate(kernels):
         events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
                        "ts": start - 5, "dur": 4, "args": {"correlation": i + 1}})
-        events.append({"ph": "X", "cat": "kernel", "name": "void at::native::vectorized_elementwise_kernel<4>(int)", "pid": 0,
-                       "tid": 7, "ts": start, "dur": duration,
+        name = "void at::native::vectorized_elementwise_kernel<4>(int)"
+        events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start, "dur": duration,
                        "args": {"device": 0, "stream": 7, "correlation": i + 1}})
     return json.dumps({"schemaVersion": 1, "traceEvents": events})
 
