@@ -457,6 +457,8 @@ Result<Measured> measure(const PreparedRun& run, const Sources& sources, const s
       if (it != sources.memory.end()) device.memory = &it->second;
     }
     add_memory(device, measured.window);
+    if (!sources.pool.empty())
+      device.metrics.set(Metric::parallel_efficiency, parallel_efficiency(sources.pool, measured.window));
     add_roofline(device, run, sources, entry, measured.window);
     measured.devices.push_back(std::move(device));
   }

@@ -10,6 +10,7 @@
 #include "analyze/memory.h"
 #include "analyze/op_roofline.h"
 #include "analyze/taxonomy.h"
+#include "analyze/thread_pool.h"
 
 namespace nl::analyze {
 
@@ -41,6 +42,7 @@ struct Sources {
   const nlohmann::json& document;  ///< run.json
   std::map<int32_t, MemoryTimeline> memory = {};
   OpArguments arguments = {};
+  std::vector<PoolSample> pool = {};
   PeakTable peaks;
 };
 

@@ -70,9 +70,13 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
                                 "span_tree", "kernel_links", "copy_links"}));
   NL_TRY(const PreparedRun run, prepare_run(connection, files, taxonomy, options.phases));
   NL_TRY(PeakTable peaks, peak_table(options));
-  Sources sources{document, {}, {}, std::move(peaks)};
+  Sources sources{document, {}, {}, {}, std::move(peaks)};
   NL_TRY(sources.memory, memory_timelines(connection, files));
   NL_TRY(sources.arguments, load_op_arguments(connection, run));
+  const bool host_only = !run.devices.empty() && run.devices.front().device.is_host;
+  if (host_only) {
+    NL_TRY(sources.pool, pool_samples(connection));
+  }
   NL_TRY(const json layers, engine_layers(connection, files, taxonomy, options.top));
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, layers);
