@@ -61,6 +61,9 @@ class Measuring {
                                               ? Known<double>::absent("comm_time is 0")
                                               : ratio(metrics_, Metric::overlap_time, Metric::compute_time));
     union_of_kernels_ns_ = sum.kernels_ns;
+    int64_t longest = 0;
+    for (const Interval& gap : subtract(window_, device_.busy)) longest = std::max(longest, gap.length());
+    metrics_.set(Metric::longest_gap_time, longest);
   }
 
   void add_idle() {
@@ -128,7 +131,11 @@ class Measuring {
         add_kernel(work, ns);
       }
     }
-    metrics_.set(Metric::kernel_count, kernels_);
+    if (device_.has_records) {
+      metrics_.set(Metric::kernel_count, kernels_);
+    } else {
+      metrics_.absent(Metric::kernel_count, "the source shows spans of the device, not kernels");
+    }
     metrics_.set(Metric::copy_count, copies_);
     metrics_.set(Metric::kernel_sum_time, kernel_sum_);
     metrics_.set(Metric::short_kernel_count, short_kernels_);

@@ -53,9 +53,15 @@ Known<int64_t> whole_ns(const Known<double>& ns) {
   });
 }
 
+/// Sums over kernels that run side by side can be longer than the window; no more than it can be won.
+Known<int64_t> in_window(const Known<int64_t>& ns, const MetricSet& metrics) {
+  const Known<int64_t> total = whole_ns(metrics.get(Metric::total_time));
+  return ns && total ? Known<int64_t>(std::min(*ns, *total)) : ns;
+}
+
 Known<int64_t> gain_of(const RuleSuggestion& suggestion, const MetricSet& metrics) {
   if (!suggestion.gain) return Absent{"the metrics do not tell"};
-  return whole_ns(suggestion.gain->number(metrics));
+  return in_window(whole_ns(suggestion.gain->number(metrics)), metrics);
 }
 
 Finding finding_of(const Rule& rule, const MetricSet& metrics, int64_t at_stake_ns) {
@@ -81,7 +87,7 @@ void evaluate(const Rule& rule, const MetricSet& metrics, Evaluation& out) {
     return;
   }
   if (!*holds) return;
-  const Known<int64_t> at_stake = whole_ns(rule.at_stake.number(metrics));
+  const Known<int64_t> at_stake = in_window(whole_ns(rule.at_stake.number(metrics)), metrics);
   if (!at_stake) {
     out.abstentions.push_back(abstain(rule, "", at_stake.reason()));
     return;

@@ -106,6 +106,17 @@ void cut_launched_in_time(GapCutter& gap, const IntervalSet& waits) {
   }
 }
 
+/// From the launch call on. What takes longer than a launch waits for something that no record shows: at the
+/// beginning of the capture for work from before it, and the call itself may be what waits.
+void cut_launched(GapCutter& gap, Interval call, bool first, const IntervalSet& waits) {
+  const int64_t called = first ? call.begin : call.end;
+  if (gap.end() - std::max(called, gap.at()) <= kPlausibleLaunchNs)
+    return gap.until(gap.end(), IdleCause::kLaunch);
+  if (first) return gap.until(gap.end(), IdleCause::kStart);
+  gap.until(call.end, IdleCause::kLaunch);
+  cut_launched_in_time(gap, waits);
+}
+
 /// Ranges in which a session is made ready, as ONNX Runtime names them.
 IntervalSet setup_ranges(const Timeline& run) {
   std::vector<Interval> ranges;
@@ -197,8 +208,7 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
       cut_launched_in_time(gap, waits);
     } else {
       cut_host_late(gap, host, run.spans.track[launch], called);
-      const bool first = idle.begin == run.capture.begin && idle.end - called > kPlausibleLaunchNs;
-      gap.until(idle.end, first ? IdleCause::kStart : IdleCause::kLaunch);
+      cut_launched(gap, run.spans.interval(launch), idle.begin == run.capture.begin, waits);
     }
   }
   return pieces;

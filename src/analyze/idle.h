@@ -48,8 +48,9 @@ struct IdlePiece {
 /// Gaps whose work was launched in time and that are shorter than this are the device's own turnaround.
 inline constexpr int64_t kTurnaroundNs = 10'000;
 
-/// A launch that takes longer to reach a device which has done nothing yet: the device may be busy with work
-/// from before the capture.
+/// Longest time from the end of a launch call (of the first work: its begin) to the start on an idle device
+/// that is still the launch itself. The device may be busy with work that is not in the capture if it takes
+/// longer.
 inline constexpr int64_t kPlausibleLaunchNs = 100'000;
 
 /// Of a host without device work: setup is what ranges of model loading and session initialisation cover.

@@ -198,12 +198,20 @@ Result<void> set_capture(Timeline& run) {
     begin = std::min(begin, a);
     end = std::max(end, b);
   };
-  for (size_t i = 0; i < run.spans.size(); i++) add(run.spans.start[i], run.spans.end[i]);
+  const auto add_spans = [&](bool instants) {
+    for (size_t i = 0; i < run.spans.size(); i++) {
+      if ((run.spans.kind[i] == model::SpanKind::instant) == instants)
+        add(run.spans.start[i], run.spans.end[i]);
+    }
+  };
+  add_spans(false);
   for (const DeviceRows* rows : {&run.kernels, &run.copies}) {
     for (size_t i = 0; i < rows->size(); i++) {
       if (rows->timed(i)) add(rows->start[i], rows->end[i]);
     }
   }
+  if (begin > end)
+    add_spans(true);           // a mark alone is no activity: a profiler sets some while it starts and stops
   if (begin > end) return {};  // nothing has a time
   int64_t length = 0;
   if (__builtin_sub_overflow(end, begin, &length) || length > kLongest) {

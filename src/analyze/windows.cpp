@@ -12,6 +12,7 @@ using model::SpanKind;
 
 constexpr double kLeastConfidence = 0.9;
 constexpr size_t kLeastRepeats = 3;
+constexpr size_t kLeastKernels = 30;  // fewer repeat by chance
 constexpr double kLeastCoverage = 0.5;
 
 /// Ranges that pass and lie in no earlier one, in order of time.
@@ -259,6 +260,7 @@ Result<IntervalSet> window_named(const std::string& name, const Timeline& run, c
 }
 
 std::optional<Period> find_period(const std::vector<uint32_t>& sequence) {
+  if (sequence.size() < kLeastKernels) return std::nullopt;
   Period best{0, kLeastConfidence};
   for (const size_t period : likely_periods(sequence)) {
     if (period * kLeastRepeats > sequence.size()) continue;

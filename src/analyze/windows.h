@@ -54,7 +54,8 @@ std::optional<Phase> phase_of(std::string_view name, const PhaseNames& names);
 /// not_found with what there is.
 Result<IntervalSet> window_named(const std::string& name, const Timeline& run, const Windows& windows);
 
-/// The shortest period of a sequence after which at least 9 of 10 elements repeat; none if there is no such.
+/// The shortest period of a sequence of at least 30 after which at least 9 of 10 elements repeat; none if
+/// there is no such.
 struct Period {
   size_t length;
   double confidence;

@@ -113,6 +113,16 @@ TEST(Idle, EndsOfTheCaptureAndUnknownLaunchesHaveTheirOwnCause) {
   EXPECT_EQ(late.cause(IdleCause::kLaunch), 0);
 }
 
+TEST(Idle, ALaunchThatTakesTooLongWaitsForWorkThatIsNotRecorded) {
+  SmallRun small;
+  small.launched(0, {20, 1'000});
+  small.launched(2'000, {102'010, 103'000});  // 100 us behind its call
+  small.launched(200'000, {5'000'000, 5'000'100});
+  EXPECT_EQ(small.cause(IdleCause::kQueued), 5'000'000 - 200'010);
+  EXPECT_EQ(small.cause(IdleCause::kWait, {{300'000, 400'000}}), 100'000);
+  EXPECT_EQ(small.cause(IdleCause::kLaunch), 20 + 100'010 + 10);
+}
+
 TEST(Idle, OneStreamsGapThatAnotherCoversIsNotIdle) {
   SmallRun small;
   small.launched(0, {0, 100});
@@ -242,6 +252,7 @@ TEST(Windows, APeriodIsFoundWithItsConfidence) {
   for (uint32_t i = 0; i < 500; i++) none.push_back(i * 2654435761u >> 20);
   EXPECT_FALSE(find_period(none));
   EXPECT_FALSE(find_period({}));
+  EXPECT_FALSE(find_period(std::vector<uint32_t>(29, 1)));
 }
 
 TEST(Windows, StepsAndNamesGiveWindows) {
