@@ -22,19 +22,23 @@ struct OpWork {
 };
 
 /// In the order of spans, so that sums come out the same everywhere.
-std::vector<std::pair<uint32_t, OpWork>> work_of_ops(const Device& device) {
-  std::unordered_map<uint32_t, OpWork> ops;
+std::vector<std::pair<uint32_t, OpWork>> work_of_ops(const Device& device, size_t spans) {
+  std::vector<std::pair<uint32_t, OpWork>> ops;
+  std::vector<uint32_t> place(spans, kNoRow);
   for (const Work& work : device.work) {
     if (work.op == kNoRow || work.kind == WorkKind::kCopy) continue;
-    OpWork& op = ops[work.op];
+    if (place[work.op] == kNoRow) {
+      place[work.op] = static_cast<uint32_t>(ops.size());
+      ops.emplace_back(work.op, OpWork{});
+    }
+    OpWork& op = ops[place[work.op]].second;
     op.first_start = std::min(op.first_start, work.start);
     op.kernel_ns += work.end - work.start;
     if (std::find(op.kernels.begin(), op.kernels.end(), work.name) == op.kernels.end())
       op.kernels.push_back(work.name);
   }
-  std::vector<std::pair<uint32_t, OpWork>> list(ops.begin(), ops.end());
-  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return list;
+  std::sort(ops.begin(), ops.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return ops;
 }
 
 std::string joined_names(const Timeline& run, const std::vector<uint32_t>& names) {
@@ -223,14 +227,15 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
   RooflineTable table;
   table.peaks = peaks;
   table.kernel_ns = coverage_of(run.timeline, device, window).kernels_ns;
-  if (arguments.texts.size() == 0) {
-    if (table.kernel_ns > 0) table.without_model["no shapes in the source"] = table.kernel_ns;
-    return table;
-  }
+  const bool no_shapes = arguments.texts.size() == 0;
   Models models(run, arguments);
   std::map<std::pair<uint32_t, std::string>, RooflineRow> rows;
-  for (const auto& [span, work] : work_of_ops(device)) {
+  for (const auto& [span, work] : work_of_ops(device, run.timeline.spans.size())) {
     if (!contains(window, work.first_start)) continue;
+    if (no_shapes) {
+      table.without_model["no shapes in the source"] += work.kernel_ns;
+      continue;
+    }
     const uint32_t name = run.timeline.spans.name[span];
     const Known<OpModel>& model = models.of(span);
     if (!model) {

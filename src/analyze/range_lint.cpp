@@ -77,7 +77,7 @@ constexpr char kRanges[] = R"(
 
 constexpr char kCapture[] = R"(
   SELECT coalesce(min(a), 0), coalesce(max(b), 0) FROM (
-    SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans
+    SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans WHERE kind <> 'instant'
     UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM kernels
     UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM copies))";
 

@@ -84,7 +84,7 @@ string rows_of_spans(const json& device, const char* links) {
                         number_or_null(device["rank"]))
           : fmt::format(
                 "x.kind = 'device' AND p.kind IS DISTINCT FROM 'device' AND t.device IS NOT DISTINCT FROM "
-                "{} AND t.rank IS NOT DISTINCT FROM {}",
+                "{} AND t.rank IS NOT DISTINCT FROM {} AND x.name NOT IN ('event_wait', 'event_record')",
                 number_or_null(device["device"]), number_or_null(device["rank"]));
   return fmt::format(
       "SELECT 3 * x.span_id + 2 AS id, {} AS part, x.name AS name, {}x.start_ns AS b,\n"
@@ -95,16 +95,20 @@ string rows_of_spans(const json& device, const char* links) {
       part_of_spans(device), links, which);
 }
 
+/// Which rows count: all, all but copies, or those of the table kernels.
+enum class WorkOf { kAll, kNoCopies, kKernelRows };
+
 /// work(id, part, name, b, e), with launch and op if asked for.
-string work_table(const json& device, bool with_links, bool with_copies = true) {
+string work_table(const json& device, bool with_links, WorkOf of = WorkOf::kAll) {
   const char* links = with_links ? "x.launch_span_id AS launch, x.op_id AS op, " : "";
   const char* no_links = with_links ? "NULL::BIGINT AS launch, NULL::BIGINT AS op, " : "";
   std::vector<string> parts;
   if (has_rows(device, "kernels"))
     parts.push_back(rows_of_table(device, "kernels", "kernel_id", links, part_of_kernels(device), 0));
-  if (with_copies && has_rows(device, "copies"))
+  if (of == WorkOf::kAll && has_rows(device, "copies"))
     parts.push_back(rows_of_table(device, "copies", "copy_id", links, "'copy'", 1));
-  if (has_rows(device, "spans")) parts.push_back(rows_of_spans(device, no_links));
+  if (of != WorkOf::kKernelRows && has_rows(device, "spans"))
+    parts.push_back(rows_of_spans(device, no_links));
   if (parts.empty()) parts.push_back(rows_of_table(device, "kernels", "kernel_id", links, "'compute'", 0));
   return "work AS (\n    " + joined(parts, "\n    UNION ALL ") + ")";
 }
@@ -228,11 +232,11 @@ string classes_sql(const json& device, const std::vector<Piece>& pieces, const j
   string cases;
   for (const auto& [name, kernel_names] : classes)
     cases += fmt::format("\n    WHEN {} THEN {}", is_one_of("name", kernel_names), quoted(name));
-  return "WITH " + window_table(pieces) + ",\n  " + work_table(device, false, false) + ",\n  " +
+  return "WITH " + window_table(pieces) + ",\n  " + work_table(device, false, WorkOf::kNoCopies) + ",\n  " +
          inside_table(false) +
          fmt::format(
              "\nSELECT CASE{} END AS class, sum(ns)::BIGINT AS total_ns\n"
-             "FROM inside GROUP BY 1 HAVING sum(ns) > 0 ORDER BY 1",
+             "FROM inside WHERE part <> 'copy' GROUP BY 1 HAVING sum(ns) > 0 ORDER BY 1",
              cases);
 }
 
@@ -297,7 +301,7 @@ string coverage_sql(const json& device, const std::vector<Piece>& pieces,
   const string graph = graph_calls.empty() ? "0"
                                            : fmt::format("CASE WHEN {} THEN i.ns ELSE 0 END",
                                                          is_one_of("l.name", graph_calls));
-  return "WITH " + window_table(pieces) + ",\n  " + work_table(device, true, false) + ",\n  " +
+  return "WITH " + window_table(pieces) + ",\n  " + work_table(device, true, WorkOf::kKernelRows) + ",\n  " +
          inside_table(true) +
          fmt::format(
              "\nSELECT coalesce(sum(i.ns), 0)::BIGINT AS kernel_ns,\n"
@@ -310,7 +314,7 @@ string coverage_sql(const json& device, const std::vector<Piece>& pieces,
 }
 
 string op_kernel_time_sql(const json& device, const std::vector<Piece>& pieces) {
-  return "WITH " + window_table(pieces) + ",\n  " + work_table(device, true, false) +
+  return "WITH " + window_table(pieces) + ",\n  " + work_table(device, true, WorkOf::kNoCopies) +
          ",\n  ops_with_work AS (\n    SELECT op, min(b) AS first, sum(e - b) AS ns FROM work WHERE op IS "
          "NOT NULL "
          "GROUP BY op)\n"
@@ -337,7 +341,8 @@ string memory_sql(const json& device, const std::vector<Piece>& pieces) {
 
 string capture_sql() {
   return "SELECT min(b) AS begin_ns, max(e) AS end_ns, max(e) - min(b) AS window_ns FROM (\n"
-         "  SELECT start_ns AS b, start_ns + greatest(coalesce(dur_ns, 0), 0) AS e FROM spans\n"
+         "  SELECT start_ns AS b, start_ns + greatest(coalesce(dur_ns, 0), 0) AS e FROM spans WHERE kind <> "
+         "'instant'\n"
          "  UNION ALL SELECT start_ns, start_ns + dur_ns FROM kernels WHERE dur_ns >= 0\n"
          "  UNION ALL SELECT start_ns, start_ns + dur_ns FROM copies WHERE dur_ns >= 0)";
 }

@@ -33,9 +33,10 @@ Result<json> rows_of(Connection& connection, const std::string& sql, const std::
   return rows;
 }
 
+// A mark alone is no activity: a profiler sets some while it starts and stops.
 constexpr char kWindow[] = R"(
   SELECT min(a), try_cast(max(b)::HUGEINT - min(a)::HUGEINT AS BIGINT) FROM (
-    SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans
+    SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans WHERE kind <> 'instant'
     UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM kernels
     UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM copies))";
 

@@ -218,8 +218,14 @@ def predict(neurolens):
 
 def test_no_predictions(neurolens, small_run):
     assert neurolens("findings", "--json").data == {"runs": []}
-    assert neurolens("findings", small_run, "--json").data["runs"][0]["predictions"] == []
     assert "no predictions" in neurolens("findings").out
+
+
+def test_findings_of_a_run_are_kept(neurolens, small_run):
+    found = neurolens("analyze", small_run, "--json").data["findings"]
+    (run,) = neurolens("findings", small_run, "--json").data["runs"]
+    assert {p["rule"] for p in run["predictions"]} == {f["rule"] for f in found}
+    assert neurolens("findings", "--json").data["runs"] == [run]
 
 
 def test_predictions_are_listed(neurolens, small_run, predict):
@@ -298,7 +304,7 @@ def test_state_of_version_1_gets_predictions(neurolens, small_run):
     with sqlite3.connect(path) as state:
         state.execute("DROP TABLE predictions")
         state.execute("PRAGMA user_version = 1")
-    assert neurolens("findings", small_run, "--json").data["runs"][0]["predictions"] == []
+    assert neurolens("findings", small_run, "--json").data["runs"][0]["run_id"] == small_run
     with sqlite3.connect(path) as state:
         assert state.execute("PRAGMA user_version").fetchone() == (2,)
         assert state.execute("SELECT value FROM labels WHERE key = 'model'").fetchone() == ("x",)
