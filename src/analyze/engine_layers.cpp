@@ -2,13 +2,15 @@
 
 #include <map>
 
+#include "analyze/layer_name.h"
+
 namespace nl::analyze {
 namespace {
 
 using nlohmann::json;
 
 constexpr char kLayers[] = R"(
-  SELECT name, op_type, dur_ns, calls FROM ops WHERE op_id IS NULL
+  SELECT name, op_type, dur_ns, calls, try_cast(args AS JSON)->>'Metadata' FROM ops WHERE op_id IS NULL
   ORDER BY dur_ns DESC NULLS LAST, name, op_type)";
 
 struct Sums {
@@ -16,10 +18,17 @@ struct Sums {
   std::map<std::string, int64_t> classes;
 };
 
-json layer_json(const std::string& name, const std::string& type, int64_t ns, int64_t calls,
-                OpClass op_class) {
-  return {{"name", name},     {"op_type", type}, {"class", std::string(op_class_name(op_class))},
-          {"owner", "layer"}, {"device_ns", ns}, {"calls", calls}};
+/// With the layers of the model that it came from.
+json layer_json(const std::string& name, const std::string& type, int64_t ns, int64_t calls, OpClass op_class,
+                const LayerName& parsed) {
+  return {{"name", name},
+          {"op_type", type},
+          {"class", std::string(op_class_name(op_class))},
+          {"owner", "layer"},
+          {"fusion", layer_fusion_name(parsed.fusion)},
+          {"model_layers", parsed.parts},
+          {"device_ns", ns},
+          {"calls", calls}};
 }
 
 }  // namespace
@@ -42,7 +51,8 @@ Result<json> engine_layers(store::Connection& connection, const store::RunFiles&
       sums.iterations = std::max(sums.iterations, calls);
       sums.classes[std::string(op_class_name(op_class))] += ns;
       if (static_cast<int64_t>(rows.size()) < top) {
-        rows.push_back(layer_json(name, type, ns, calls, op_class));
+        const std::string_view metadata = chunk.is_null(4, i) ? std::string_view() : chunk.text(4, i);
+        rows.push_back(layer_json(name, type, ns, calls, op_class, parse_layer_name(name, metadata)));
       } else {
         sums.left++;
         sums.left_ns += ns;

@@ -179,6 +179,20 @@ def test_input(hostile, ledgers, tmp_path):
     if hostile.expected.folded:
         assert counts["folded"] == hostile.expected.folded
     assert counts["seen"] == counts["stored"] + sum(counts["dropped"].values()) + sum(counts["folded"].values())
+    assert_analysed(data["run_id"], ledgers[0], tmp_path)
+
+
+def assert_analysed(run_id, ledger, folder):
+    """What could be read is analysed, and its sums close; or the analysis says why not."""
+    done = Running([BINARY, "analyze", run_id, "--json", "--ledger", ledger], folder / "analyzed").wait(PATIENCE_SECONDS)
+    assert_healthy(done)
+    if done.code != OK:
+        assert_error(done, "bad_input")
+        return
+    for device in done.envelope["data"]["devices"]:
+        parts = [device[part] for part in ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")]
+        assert sum(parts) == device["window_ns"]
+        assert sum(device["idle_causes"].values()) == device["idle_ns"]
 
 
 # ---- What is no regular file
