@@ -24,7 +24,7 @@ std::string name_of(const json& row, const char* key) {
 
 class Summary {
  public:
-  explicit Summary(const json& report) : report_(report), analysis_(report["analysis"]) {}
+  explicit Summary(const json& report) : analysis_(report["analysis"]) {}
 
   json all() {
     add_window();
@@ -156,7 +156,6 @@ class Summary {
     say(fmt::format("{} of {} metrics are absent, each with its reason.", absent, all), "unknown");
   }
 
-  const json& report_;
   const json& analysis_;
   json list_ = json::array();
 };
