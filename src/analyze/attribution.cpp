@@ -70,6 +70,31 @@ Owner owner_of(const Timeline& run, const std::vector<HostCall>& calls, const Wo
   return work.op == kNoRow ? Owner::kCall : Owner::kOp;
 }
 
+/// Rows by the name and type of an op, in the order in which they come. Nearly all ops have their name as
+/// type, which is looked up without a tree.
+template <class Row>
+class RowsByOp {
+ public:
+  RowsByOp(size_t names, size_t owners) : names_(names), place_(names * owners, kNoRow) {}
+
+  Row& at(size_t owner, uint32_t name, uint32_t type, const Row& fresh) {
+    uint32_t& place = name == type ? place_[owner * names_ + name]
+                                   : odd_.try_emplace({owner, name, type}, kNoRow).first->second;
+    if (place == kNoRow) {
+      place = static_cast<uint32_t>(rows_.size());
+      rows_.push_back(fresh);
+    }
+    return rows_[place];
+  }
+  std::vector<Row> take() { return std::move(rows_); }
+
+ private:
+  size_t names_;
+  std::vector<uint32_t> place_;
+  std::map<std::tuple<size_t, uint32_t, uint32_t>, uint32_t> odd_;
+  std::vector<Row> rows_;
+};
+
 /// Counts each span once.
 class SeenSpans {
  public:
@@ -131,11 +156,23 @@ class ModulePaths {
   const std::string none_;
 };
 
+/// Order of rows of one name.
+bool comes_first(const KernelRow& a, const KernelRow& b, const Timeline&) {
+  return a.is_copy < b.is_copy;
+}
+bool comes_first(const OpRow& a, const OpRow& b, const Timeline& run) {
+  return std::pair(a.owner, run.names[a.op_type]) < std::pair(b.owner, run.names[b.op_type]);
+}
+bool comes_first(const HostOpRow& a, const HostOpRow& b, const Timeline& run) {
+  return run.names[a.op_type] < run.names[b.op_type];
+}
+
 template <class Row>
 void by_time(std::vector<Row>& rows, int64_t Row::*time, const Timeline& run) {
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     if (a.*time != b.*time) return a.*time > b.*time;
-    return run.names[a.name] < run.names[b.name];
+    if (a.name != b.name) return run.names[a.name] < run.names[b.name];
+    return comes_first(a, b, run);
   });
 }
 
@@ -186,20 +223,19 @@ std::string_view owner_name(Owner owner) {
 
 std::vector<OpRow> op_rows(const Timeline& run, const Device& device, const IntervalSet& window) {
   const std::vector<HostCall> calls = host_calls(run.names);
-  std::map<std::tuple<Owner, uint32_t, uint32_t>, OpRow> rows;
+  RowsByOp<OpRow> rows(run.names.size(), 4);
   SeenSpans seen(run.spans.size());
   for_work_in(device, window, [&](const Work& work, int64_t ns) {
     const Owner owner = owner_of(run, calls, work);
     const uint32_t span = owner == Owner::kNoLaunch ? kNoRow : owner == Owner::kOp ? work.op : work.launch;
     const uint32_t name = span == kNoRow ? 0 : run.spans.name[span];
     const uint32_t type = span == kNoRow ? 0 : run.spans.op_type[span];
-    OpRow& row = rows.try_emplace({owner, name, type}, OpRow{owner, name, type}).first->second;
+    OpRow& row = rows.at(static_cast<size_t>(owner), name, type, OpRow{owner, name, type});
     row.device_ns += ns;
     row.works++;
     row.calls += span != kNoRow && seen.is_new(span);
   });
-  std::vector<OpRow> list;
-  for (const auto& [key, row] : rows) list.push_back(row);
+  std::vector<OpRow> list = rows.take();
   by_time(list, &OpRow::device_ns, run);
   return list;
 }
@@ -215,19 +251,16 @@ std::vector<HostOpRow> host_op_rows(const Timeline& run, const IntervalSet& wind
     const uint32_t parent = spans.parent[i];
     if (parent != kNoRow && spans.op[parent] != kNoRow) own[spans.op[parent]] -= ns;
   }
-  std::map<std::pair<uint32_t, uint32_t>, HostOpRow> rows;
+  RowsByOp<HostOpRow> rows(run.names.size(), 1);
   for (size_t i = 0; i < spans.size(); i++) {
     if (spans.kind[i] != model::SpanKind::op) continue;
     const bool starts = contains(window, spans.start[i]);
     if (!starts && own[i] <= 0) continue;
-    HostOpRow& row =
-        rows.try_emplace({spans.name[i], spans.op_type[i]}, HostOpRow{spans.name[i], spans.op_type[i]})
-            .first->second;
+    HostOpRow& row = rows.at(0, spans.name[i], spans.op_type[i], HostOpRow{spans.name[i], spans.op_type[i]});
     row.own_ns += std::max<int64_t>(own[i], 0);
     row.calls += starts;
   }
-  std::vector<HostOpRow> list;
-  for (const auto& [key, row] : rows) list.push_back(row);
+  std::vector<HostOpRow> list = rows.take();
   by_time(list, &HostOpRow::own_ns, run);
   return list;
 }

@@ -1,7 +1,6 @@
 #include "analyze/device_metrics.h"
 
 #include <algorithm>
-#include <set>
 
 #include "analyze/copy_kinds.h"
 #include "model/batch.h"
@@ -329,15 +328,15 @@ class Measuring {
       const uint32_t parent = spans.parent[i];
       if (parent != kNoRow && spans.op[parent] != kNoRow) has_op[spans.op[parent]] = true;
     }
-    std::set<int32_t> threads;
+    std::vector<bool> has_ops(run_.timeline.tracks.size());
     int64_t small = 0;
     for (const uint32_t i : run_.host->spans(IdleCause::kHostOp)) {
       if (!contains(window_, spans.start[i])) continue;
-      threads.insert(spans.track[i]);
+      has_ops[static_cast<size_t>(spans.track[i])] = true;
       small += !has_op[i] && spans.end[i] - spans.start[i] < kSmallOpNs;
     }
     metrics_.set(Metric::small_op_count, small);
-    metrics_.set(Metric::host_thread_count, static_cast<int64_t>(threads.size()));
+    metrics_.set(Metric::host_thread_count, std::count(has_ops.begin(), has_ops.end(), true));
     int64_t own = 0;
     for (const HostOpRow& row : host_op_rows(run_.timeline, window_)) own += row.own_ns;
     metrics_.set(Metric::host_op_sum_time, own);
