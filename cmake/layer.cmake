@@ -1,7 +1,11 @@
-# nl_layer(NAME [DEPS layer...] [LIBS library...]): the static library nl_NAME from src/NAME.
+# nl_layer(NAME [DEPS layer...] [LIBS library...] [WITHOUT regex]): the static library nl_NAME from src/NAME, less the
+# files that match.
 function(nl_layer name)
-  cmake_parse_arguments(arg "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "WITHOUT" "DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  if(arg_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX ${arg_WITHOUT})
+  endif()
   add_library(nl_${name} STATIC ${sources})
   foreach(dep ${arg_DEPS})
     target_link_libraries(nl_${name} PUBLIC nl_${dep})

@@ -302,6 +302,7 @@ class Tables {
     const KernelIdentity identity = taxonomy_.kernel(run_.timeline.names[row.name]);
     return {{"name", name_of(row.name)},
             {"short_name", row.is_copy ? name_of(row.name) : identity.name.short_name},
+            {"label", row.is_copy ? name_of(row.name) : kernel_label(identity.name)},
             {"class", row.is_copy ? "memory" : std::string(op_class_name(run_.classes.kernel[row.name]))},
             {"family", row.is_copy ? json("copy") : json(identity.family)},
             {"is_copy", row.is_copy},

@@ -239,4 +239,15 @@ KernelName parse_kernel_name(std::string_view raw) {
   return name;
 }
 
+std::string kernel_label(const KernelName& name) {
+  for (const std::string& functor : name.functors) {
+    const std::string_view last = last_component(functor);
+    const bool wraps = last.ends_with("naryFunctor") || last.starts_with("gpu_kernel");
+    const bool tells =
+        last.find("Functor") != std::string_view::npos || last.find("_kernel") != std::string_view::npos;
+    if (tells && !wraps) return name.short_name + "<" + std::string(last) + ">";
+  }
+  return name.short_name;
+}
+
 }  // namespace nl::analyze

@@ -21,6 +21,9 @@ struct KernelName {
 
 KernelName parse_kernel_name(std::string_view raw);
 
+/// The short name, of a frame with what it is filled with: vectorized_elementwise_kernel<MulFunctor>.
+std::string kernel_label(const KernelName& name);
+
 /// After the last "::".
 std::string_view last_component(std::string_view qualified);
 

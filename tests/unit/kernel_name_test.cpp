@@ -191,5 +191,15 @@ TEST(KernelName, RandomTextDoesNoHarm) {
   }
 }
 
+TEST(KernelName, ALabelSaysWhatFillsAFrame) {
+  const auto label = [](const char* raw) { return kernel_label(parse_kernel_name(raw)); };
+  EXPECT_EQ(
+      label(
+          "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
+          "at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int)"),
+      "vectorized_elementwise_kernel<MulFunctor>");
+  EXPECT_EQ(label("ampere_sgemm_128x64_tn"), "ampere_sgemm_128x64_tn");
+}
+
 }  // namespace
 }  // namespace nl::analyze

@@ -143,7 +143,7 @@ std::string kernels_text(const json& data, const TextStyle& style) {
     table.add({percent_or_dash(row["share"]), duration_text(row["total_ns"]), grouped(row["calls"]),
                percent_or_dash(row["exposed_share"]),
                bar(row["share"].is_null() ? 0 : row["share"].get<double>(), 8), row["class"],
-               shortened(row["short_name"].get<std::string>(), name_width(style))});
+               shortened(row["label"].get<std::string>(), name_width(style))});
   }
   return "\n" + bold("Kernels and copies, share of the sum of their times", style) + "\n" +
          table.text("  ", true, style);
