@@ -10,6 +10,12 @@
 namespace nl::analyze {
 namespace {
 
+#ifdef __OPTIMIZE__
+constexpr int kRuns = 100'000;
+#else
+constexpr int kRuns = 5'000;  // under a sanitizer, for its sake
+#endif
+
 /// Marks every nanosecond of a short stretch of time: slow, and too simple to be wrong.
 class Oracle {
  public:
@@ -68,7 +74,7 @@ Oracle oracle_of(const std::vector<Interval>& list) {
 TEST(Intervals, SetsEqualAnOracleOfSingleNanoseconds) {
   std::mt19937 random(1);
   RandomRun runs(random);
-  for (int n = 0; n < 100'000; n++) {
+  for (int n = 0; n < kRuns; n++) {
     const auto list_a = runs.intervals(8), list_b = runs.intervals(8);
     const IntervalSet a = union_of(list_a), b = union_of(list_b);
     const Oracle in_a = oracle_of(list_a), in_b = oracle_of(list_b);
@@ -134,7 +140,7 @@ TEST(Intervals, TheDecompositionClosesAndEqualsTheOracle) {
   NameClasses classes;
   classes.kernel = {OpClass::k_gemm, OpClass::k_communication, OpClass::k_other, OpClass::k_other};
   classes.op = classes.kernel;
-  for (int n = 0; n < 100'000; n++) {
+  for (int n = 0; n < kRuns; n++) {
     const Timeline run = random_run(runs);
     Oracle compute, comm, copy;
     for (size_t i = 0; i < run.kernels.size(); i++)

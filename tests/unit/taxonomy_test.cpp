@@ -222,8 +222,8 @@ TEST(Taxonomy, LoadsFast) {
     best = std::min(best, cpu_ms() - start);
   }
   RecordProperty("load_ms", std::to_string(best));
-#ifdef NDEBUG
-  EXPECT_LT(best, 5.0);
+#ifdef __OPTIMIZE__
+  EXPECT_LT(best, 10.0);  // 2 to 2.5 as a rule, 4 on a busy machine
 #endif
 }
 
