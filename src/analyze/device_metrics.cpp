@@ -29,7 +29,11 @@ void set_median(MetricSet& metrics, Metric metric, std::vector<int64_t>& values,
 class Measuring {
  public:
   Measuring(const PreparedRun& run, const DeviceState& state, const IntervalSet& window)
-      : run_(run), state_(state), device_(state.device), window_(window) {}
+      : run_(run),
+        state_(state),
+        device_(state.device),
+        window_(window),
+        by_name_(run.timeline.names.size()) {}
 
   MetricSet measure() {
     add_times();
@@ -85,6 +89,8 @@ class Measuring {
 
   void add_kernel(const Work& work, int64_t ns) {
     kernels_++;
+    by_name_[work.name].ns += ns;
+    by_name_[work.name].calls++;
     kernel_sum_ += ns;
     class_ns_[static_cast<size_t>(run_.classes.kernel[work.name])] += ns;
     if (!contains(window_, work.start)) return;
@@ -191,15 +197,24 @@ class Measuring {
     metrics_.set(Metric::cast_copy_kernel_time, class_ns_[static_cast<size_t>(OpClass::k_memory)]);
     metrics_.set(Metric::unclassified_share,
                  ratio(metrics_, Metric::other_kernel_time, Metric::kernel_sum_time));
-    const auto rows = kernel_rows(run_.timeline, device_, window_);
-    const auto top =
-        std::find_if(rows.begin(), rows.end(), [](const KernelRow& row) { return !row.is_copy; });
-    if (top == rows.end()) {
+    set_top_kernel();
+  }
+
+  /// Of equal sums the first by name.
+  void set_top_kernel() {
+    const Names& names = run_.timeline.names;
+    uint32_t top = 0;
+    for (uint32_t id = 1; id < names.size(); id++) {
+      const bool equal = by_name_[id].ns == by_name_[top].ns && by_name_[id].calls > 0;
+      const bool first = equal && (by_name_[top].calls == 0 || names[id] < names[top]);
+      if (by_name_[id].ns > by_name_[top].ns || first) top = id;
+    }
+    if (kernels_ == 0) {
       metrics_.absent(Metric::top_kernel_time, "no kernels in the window");
       return metrics_.absent(Metric::top_kernel_count, "no kernels in the window");
     }
-    metrics_.set(Metric::top_kernel_time, top->total_ns);
-    metrics_.set(Metric::top_kernel_count, top->calls);
+    metrics_.set(Metric::top_kernel_time, by_name_[top].ns);
+    metrics_.set(Metric::top_kernel_count, by_name_[top].calls);
   }
 
   int64_t copied_ns(CopyDirection direction) const { return copy_ns_[static_cast<size_t>(direction)]; }
@@ -406,6 +421,10 @@ class Measuring {
   const IntervalSet& window_;
   MetricSet metrics_;
 
+  struct NameSum {
+    int64_t ns = 0, calls = 0;
+  };
+  std::vector<NameSum> by_name_;
   int64_t union_of_kernels_ns_ = 0;
   int64_t kernels_ = 0, kernel_sum_ = 0, short_kernels_ = 0, short_ns_ = 0;
   std::vector<int64_t> kernel_durations_;

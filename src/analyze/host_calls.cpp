@@ -1,5 +1,7 @@
 #include "analyze/host_calls.h"
 
+#include "base/text.h"
+
 namespace nl::analyze {
 namespace {
 
@@ -11,14 +13,10 @@ std::string_view function_of(std::string_view name) {
   return {};
 }
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// Calls that return when the device has done something. Plain copies wait for their end.
 bool waits(std::string_view function) {
-  if (has(function, "Synchronize")) return true;
-  return function.starts_with("Memcpy") && !has(function, "Async");
+  if (has_part(function, "Synchronize")) return true;
+  return function.starts_with("Memcpy") && !has_part(function, "Async");
 }
 
 bool allocates(std::string_view function) {
@@ -35,10 +33,10 @@ bool allocates(std::string_view function) {
 HostCall host_call(std::string_view name) {
   if (const std::string_view function = function_of(name); !function.empty()) {
     if (waits(function)) return HostCall::kSync;
-    if (has(function, "GraphLaunch")) return HostCall::kGraphLaunch;
+    if (has_part(function, "GraphLaunch")) return HostCall::kGraphLaunch;
     if (allocates(function)) return HostCall::kAlloc;
   }
-  if (name.starts_with("enumerate(DataLoader)") || has(name, "DataLoaderIter.__next__")) {
+  if (name.starts_with("enumerate(DataLoader)") || has_part(name, "DataLoaderIter.__next__")) {
     return HostCall::kDataLoading;
   }
   return HostCall::kOther;

@@ -80,26 +80,14 @@ Known<OpModel> gather(const OpCall& call) {
   return Tally().moves(indices).moves(out).moves(out).result(0, out->dtype, "gather");
 }
 
+/// Operations for each element of the result.
+template <int kOperations>
 Known<OpModel> elementwise(const OpCall& call) {
-  return per_output(call, 1, "elementwise");
+  return per_output(call, kOperations, "elementwise");
 }
-Known<OpModel> with_bias(const OpCall& call) {
-  return per_output(call, 2, "elementwise");
-}
-Known<OpModel> layer_norm(const OpCall& call) {
-  return per_output(call, 8, "norm");
-}
-Known<OpModel> skip_layer_norm(const OpCall& call) {
-  return per_output(call, 9, "norm");
-}
-Known<OpModel> rms_norm(const OpCall& call) {
-  return per_output(call, 4, "norm");
-}
-Known<OpModel> skip_rms_norm(const OpCall& call) {
-  return per_output(call, 5, "norm");
-}
-Known<OpModel> batch_norm(const OpCall& call) {
-  return per_output(call, 4, "norm");
+template <int kOperations>
+Known<OpModel> norm(const OpCall& call) {
+  return per_output(call, kOperations, "norm");
 }
 Known<OpModel> softmax(const OpCall& call) {
   return per_output(call, 5, "softmax");
@@ -117,37 +105,37 @@ constexpr NamedModel kModels[] = {
     {"FusedConv", convolution},
     {"Attention", attention},
     {"MultiHeadAttention", multi_head_attention},
-    {"LayerNormalization", layer_norm},
-    {"SkipLayerNormalization", skip_layer_norm},
-    {"SimplifiedLayerNormalization", rms_norm},
-    {"SkipSimplifiedLayerNormalization", skip_rms_norm},
-    {"BatchNormalization", batch_norm},
+    {"LayerNormalization", norm<8>},
+    {"SkipLayerNormalization", norm<9>},
+    {"SimplifiedLayerNormalization", norm<4>},
+    {"SkipSimplifiedLayerNormalization", norm<5>},
+    {"BatchNormalization", norm<4>},
     {"Softmax", softmax},
     {"LogSoftmax", softmax},
-    {"BiasGelu", with_bias},
-    {"Gelu", elementwise},
-    {"FastGelu", elementwise},
-    {"QuickGelu", elementwise},
-    {"Add", elementwise},
-    {"Sub", elementwise},
-    {"Mul", elementwise},
-    {"Div", elementwise},
-    {"Pow", elementwise},
-    {"Sqrt", elementwise},
-    {"Erf", elementwise},
-    {"Exp", elementwise},
-    {"Log", elementwise},
-    {"Neg", elementwise},
-    {"Abs", elementwise},
-    {"Relu", elementwise},
-    {"LeakyRelu", elementwise},
-    {"Sigmoid", elementwise},
-    {"Tanh", elementwise},
-    {"Clip", elementwise},
-    {"Where", elementwise},
-    {"Equal", elementwise},
-    {"Greater", elementwise},
-    {"Less", elementwise},
+    {"BiasGelu", elementwise<2>},
+    {"Gelu", elementwise<1>},
+    {"FastGelu", elementwise<1>},
+    {"QuickGelu", elementwise<1>},
+    {"Add", elementwise<1>},
+    {"Sub", elementwise<1>},
+    {"Mul", elementwise<1>},
+    {"Div", elementwise<1>},
+    {"Pow", elementwise<1>},
+    {"Sqrt", elementwise<1>},
+    {"Erf", elementwise<1>},
+    {"Exp", elementwise<1>},
+    {"Log", elementwise<1>},
+    {"Neg", elementwise<1>},
+    {"Abs", elementwise<1>},
+    {"Relu", elementwise<1>},
+    {"LeakyRelu", elementwise<1>},
+    {"Sigmoid", elementwise<1>},
+    {"Tanh", elementwise<1>},
+    {"Clip", elementwise<1>},
+    {"Where", elementwise<1>},
+    {"Equal", elementwise<1>},
+    {"Greater", elementwise<1>},
+    {"Less", elementwise<1>},
     {"ReduceMean", reduction},
     {"ReduceSum", reduction},
     {"ReduceMax", reduction},

@@ -8,12 +8,14 @@
 #include "analyze/timeline.h"
 #include "base/files.h"
 #include "base/yaml.h"
+#include "store/run_summary.h"
 
 namespace nl::analyze {
 namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kMaxListBytes = 64 * 1024;
 constexpr char kHint[] = "names: is a list of regular expressions, each for a whole name";
 
 /// Names that are agreed upon.
@@ -49,7 +51,7 @@ class NameList {
 
 Result<NameList> name_list(const std::string& file) {
   if (file.empty()) return NameList::read(std::string(kRangeFiles[0].text), std::string(kRangeFiles[0].name));
-  NL_TRY(const std::string text, read_file(file));
+  NL_TRY(const std::string text, read_small_file(file, kMaxListBytes));
   return NameList::read(text, file);
 }
 
@@ -74,12 +76,6 @@ struct Fault {
 constexpr char kRanges[] = R"(
   SELECT span_id, name, start_ns, dur_ns, track_id FROM spans
   WHERE kind = 'annotation' ORDER BY track_id, start_ns, dur_ns DESC NULLS LAST, span_id)";
-
-constexpr char kCapture[] = R"(
-  SELECT coalesce(min(a), 0), coalesce(max(b), 0) FROM (
-    SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans WHERE kind <> 'instant'
-    UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM kernels
-    UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM copies))";
 
 /// Ends that the reader found no begin for; they are in no table.
 int64_t lost_ends(const json& document) {
@@ -107,7 +103,7 @@ class RangeLint {
     covered_.push_back(range);
   }
 
-  json result(Interval capture, int64_t lost) {
+  json result(int64_t window, int64_t lost) {
     unclosed_.count += lost;
     Fault foreign{"name_not_in_list", "the name is not in the list that was given"};
     json unknown = json::array();
@@ -121,7 +117,6 @@ class RangeLint {
       if (fault->count > 0) faults.push_back(fault->to_json());
     }
     const int64_t covered = total_length(union_of(std::move(covered_)));
-    const int64_t window = capture.length();
     return {{"ranges", ranges_},
             {"names", known_.size()},
             {"coverage",
@@ -173,12 +168,12 @@ Result<json> lint_ranges(store::EngineStart& start, const std::string& bundle, c
     for (size_t i = 0; i < chunk.size(); i++) lint.add(chunk, i);
     return {};
   }));
-  Interval capture;
-  NL_CHECK(connection.stream(kCapture, [&](const store::Chunk& chunk) -> Result<void> {
-    capture = {chunk.int64s(0)[0], chunk.int64s(1)[0]};
+  int64_t window_ns = 0;
+  NL_CHECK(connection.stream(store::kCaptureWindow, [&](const store::Chunk& chunk) -> Result<void> {
+    if (!chunk.is_null(1, 0)) window_ns = chunk.int64s(1)[0];
     return {};
   }));
-  return lint.result(capture, lost_ends(document));
+  return lint.result(window_ns, lost_ends(document));
 }
 
 }  // namespace nl::analyze

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/text.h"
+
 namespace nl::analyze {
 namespace {
 
@@ -106,29 +108,14 @@ ExpressionNode constant(const json& node) {
   return {Kind::kNumber, value["value"].get<double>(), Metric::kCount, offset};
 }
 
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
-  for (size_t i = 1; i <= a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 /// "; did you mean …" for a slip of the pen.
 std::string nearest_metric(std::string_view name) {
   if (name.size() > 64) return "";
   const auto all = all_metrics();
   const auto best = std::min_element(all.begin(), all.end(), [&](const MetricInfo& a, const MetricInfo& b) {
-    return distance(name, a.id) < distance(name, b.id);
+    return edit_distance(name, a.id) < edit_distance(name, b.id);
   });
-  return distance(name, best->id) <= 3 ? "; did you mean " + std::string(best->id) + "?" : "";
+  return edit_distance(name, best->id) <= 3 ? "; did you mean " + std::string(best->id) + "?" : "";
 }
 
 ExpressionNode metric_node(const json& node) {

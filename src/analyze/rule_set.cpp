@@ -92,16 +92,7 @@ const Rule* RuleSet::find(std::string_view id) const {
 }
 
 Result<RuleText> read_rule_file(const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) {  // a pipe would never end
-    return Error{ErrorCode::kNotFound, "not a file: " + path};
-  }
-  NL_TRY(const int64_t bytes, file_size(path));
-  if (bytes > kMaxRuleBytes) {
-    return Error{ErrorCode::kLimit, "the rule has " + std::to_string(bytes) + " bytes: " + path,
-                 "at most 65536"};
-  }
-  NL_TRY(std::string text, read_file(path));
+  NL_TRY(std::string text, read_small_file(path, kMaxRuleBytes));
   return RuleText{path, std::move(text)};
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kMaxPeaksBytes = 1024 * 1024;
+
 /// A device that shows whole inferences, not kernels: the classes are those of the engine's layers.
 void use_layer_classes(Measured& measured, const json& layers) {
   if (layers.is_null() || measured.devices.size() != 1) return;
@@ -30,7 +32,7 @@ void use_layer_classes(Measured& measured, const json& layers) {
 
 Result<PeakTable> peak_table(const AnalysisOptions& options) {
   if (options.peaks_file.empty()) return PeakTable::built_in();
-  NL_TRY(const std::string text, read_file(options.peaks_file));
+  NL_TRY(const std::string text, read_small_file(options.peaks_file, kMaxPeaksBytes));
   return PeakTable::with_file(text, options.peaks_file);
 }
 

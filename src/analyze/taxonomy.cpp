@@ -5,6 +5,7 @@
 
 #include "analyze/layer_name.h"
 #include "analyze/taxonomy_files.inc"
+#include "base/text.h"
 
 namespace nl::analyze {
 namespace {
@@ -55,12 +56,6 @@ std::string plain_op(std::string_view name) {
 std::string_view scope_of(std::string_view qualified) {
   const size_t at = qualified.rfind("::");
   return at == std::string_view::npos ? std::string_view() : qualified.substr(0, at);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  return out;
 }
 
 MatchSubject subject_of(const KernelName& name) {

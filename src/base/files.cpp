@@ -101,6 +101,19 @@ Result<std::string> read_file(const std::string& path) {
   }
 }
 
+Result<std::string> read_small_file(const std::string& path, int64_t most_bytes) {
+  if (!path_exists(path)) return Error{ErrorCode::kNotFound, "no such file: " + path};
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown))
+    return Error{ErrorCode::kBadInput, "not a file: " + path};
+  NL_TRY(const int64_t bytes, file_size(path));
+  if (bytes > most_bytes) {
+    return Error{ErrorCode::kLimit, "the file has " + std::to_string(bytes) + " bytes: " + path,
+                 "at most " + std::to_string(most_bytes)};
+  }
+  return read_file(path);
+}
+
 namespace {
 
 /// 0, or errno.

@@ -53,6 +53,9 @@ class NewFile {
 Error errno_error(const std::string& what, const std::string& path, int number);
 
 Result<std::string> read_file(const std::string& path);
+/// For what people write: a regular file (a pipe might never end) of at most so many bytes, else not_found,
+/// bad_input or limit.
+Result<std::string> read_small_file(const std::string& path, int64_t most_bytes);
 Result<void> write_file_durably(const std::string& path, std::string_view text);
 /// Flushes a file or folder to the disk.
 Result<void> sync_path(const std::string& path);

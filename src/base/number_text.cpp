@@ -31,4 +31,8 @@ std::string bytes_text(int64_t bytes) {
   return fmt::format("{:.2f} GB", value / 1e9);
 }
 
+std::string percent_text(double share) {
+  return fmt::format("{:.1f} %", share * 100);
+}
+
 }  // namespace nl

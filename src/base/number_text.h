@@ -12,5 +12,7 @@ std::string grouped(int64_t number);
 std::string duration_text(int64_t ns);
 /// 17731514 -> 17.7 MB
 std::string bytes_text(int64_t bytes);
+/// 0.5347 -> 53.5 %
+std::string percent_text(double share);
 
 }  // namespace nl

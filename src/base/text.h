@@ -1,8 +1,9 @@
 #pragma once
-// Small things about text that hot loops need inline.
+// Small things about text, inline where hot loops need them.
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace nl {
@@ -25,5 +26,15 @@ inline bool same_text(std::string_view a, std::string_view b) {
   }
   return true;
 }
+
+inline bool has_part(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// A to Z only, whatever the locale.
+std::string lower(std::string_view text);
+
+/// Letters to add, drop or change to get from one word to the other; for "did you mean".
+size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace nl

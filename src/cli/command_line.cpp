@@ -16,6 +16,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/text.h"
 #include "cli/completion.h"
 #include "cli/terminal.h"
 #include "ops/operation.h"
@@ -271,21 +272,6 @@ std::string footer() {
          "or "
          "the path of a profile.\n"
          "Help for one verb: neurolens VERB --help";
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
-  for (size_t i = 1; i <= a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
 }
 
 /// A first word that is neither a verb nor a file.

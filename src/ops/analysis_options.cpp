@@ -29,9 +29,7 @@ Result<analyze::AnalysisOptions> analysis_options(const Context& context, const 
   options.top = parameters.value("top", 10);
   options.peaks_file = parameters.value("peaks", "");
   options.rule_folders = parameters.value("rules", std::vector<std::string>());
-  if (!context.host_paths && (!options.peaks_file.empty() || !options.rule_folders.empty())) {
-    return Error{ErrorCode::kPermission, "files of the server cannot be named here"};
-  }
+  if (!options.peaks_file.empty() || !options.rule_folders.empty()) NL_CHECK(may_name_files(context));
   for (const auto& given : parameters.value("phase", std::vector<std::string>()))
     NL_CHECK(set_phase(options.phases, given));
   return options;

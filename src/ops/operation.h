@@ -40,6 +40,12 @@ struct Context {
   std::function<Result<void>(std::string_view)> bytes;  ///< where a byte stream goes; may be empty
 };
 
+/// permission, unless parameters may name files of this machine.
+inline Result<void> may_name_files(const Context& context) {
+  if (context.host_paths) return {};
+  return Error{ErrorCode::kPermission, "files of this machine cannot be named here"};
+}
+
 struct Outcome {
   nlohmann::json data = nlohmann::json::object();
   std::vector<std::string> warnings = {};

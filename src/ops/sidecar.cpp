@@ -1,7 +1,5 @@
 #include "ops/sidecar.h"
 
-#include <filesystem>
-
 #include "base/files.h"
 #include "base/yaml.h"
 #include "model/labels.h"
@@ -86,16 +84,7 @@ void merge(Sidecar& into, Sidecar from) {
 
 Result<void> merge_file(Sidecar& into, const std::string& path) {
   if (!path_exists(path)) return {};
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) {  // a pipe would never end
-    return Error{ErrorCode::kBadInput, "the sidecar is not a file: " + path, kHint};
-  }
-  NL_TRY(const int64_t bytes, file_size(path));
-  if (bytes > kMaxBytes) {
-    return Error{ErrorCode::kLimit, "the sidecar has " + std::to_string(bytes) + " bytes: " + path,
-                 "at most 65536"};
-  }
-  NL_TRY(const std::string text, read_file(path));
+  NL_TRY(const std::string text, read_small_file(path, kMaxBytes));
   NL_TRY(Sidecar one, parse_sidecar(text, path));
   merge(into, std::move(one));
   return {};

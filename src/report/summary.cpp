@@ -14,10 +14,6 @@ using nlohmann::json;
 
 constexpr size_t kNameInSentence = 80;
 
-std::string percent(const json& share) {
-  return fmt::format("{:.1f} %", share.get<double>() * 100);
-}
-
 std::string name_of(const json& row, const char* key) {
   return visible(row[key].get<std::string>(), kNameInSentence);
 }
@@ -73,7 +69,7 @@ class Summary {
       const json& limiter = limiters[i];
       const std::string what = limiter["what"];
       const bool work = what == "compute" || what.starts_with("exposed_");
-      say(fmt::format("{} of it, {} ({}) on {}: {}.", kStarts[i], percent(limiter["share"]),
+      say(fmt::format("{} of it, {} ({}) on {}: {}.", kStarts[i], percent_text(limiter["share"]),
                       duration_text(limiter["time_ns"]), device_title(limiter),
                       limiter["words"].get<std::string>()),
           (work ? "decomposition-" : "idle-") + device_id(limiter));
@@ -86,7 +82,8 @@ class Summary {
     const json rows = rows_of(analysis_["top_kernels"], device);
     if (rows.empty() || rows[0]["share"].is_null()) return;
     say(fmt::format("The kernel with the most time is {}: {} of the sum of kernels and copies, in {} calls.",
-                    name_of(rows[0], "short_name"), percent(rows[0]["share"]), grouped(rows[0]["calls"])),
+                    name_of(rows[0], "short_name"), percent_text(rows[0]["share"]),
+                    grouped(rows[0]["calls"])),
         "kernels-" + device_id(device));
   }
 
@@ -95,7 +92,7 @@ class Summary {
     for (const json& row : rows) {
       if (row["owner"] != "op" || row["share"].is_null()) continue;
       return say(fmt::format("The op with the most time is {}: {} of the time of all of them.",
-                             name_of(row, "name"), percent(row["share"])),
+                             name_of(row, "name"), percent_text(row["share"])),
                  "ops-" + device_id(device));
     }
   }
@@ -107,10 +104,10 @@ class Summary {
     const std::string figure = "roofline-" + device_id(device);
     if (!mfu.contains("value"))
       return say("Model FLOPs utilisation is not known: " + mfu.value("absent", "") + ".", figure);
-    std::string text = "Model FLOPs utilisation is " + percent(mfu["value"]);
-    if (mbu.contains("value")) text += ", model bandwidth utilisation " + percent(mbu["value"]);
+    std::string text = "Model FLOPs utilisation is " + percent_text(mfu["value"]);
+    if (mbu.contains("value")) text += ", model bandwidth utilisation " + percent_text(mbu["value"]);
     say(text + fmt::format(", from models that cover {} of the kernel time.",
-                           percent(device["metrics"]["modelled_share"].value("value", json(0.0)))),
+                           percent_text(device["metrics"]["modelled_share"].value("value", json(0.0)))),
         figure);
   }
 

@@ -45,7 +45,7 @@ std::string html_cell(const Cell& cell) {
       return "<td class=\"n\">" + nl::report::html(cell.text) + "</td>";
     case Kind::kBar:
       return "<td class=\"bar\">" +
-             Svg(100, 8, "bar", fmt::format("{:.1f} %", cell.share * 100), true)
+             Svg(100, 8, "bar", percent_text(cell.share), true)
                  .rect(0, 0, std::clamp(cell.share, 0.0, 1.0) * 100, 8, "bar-fill")
                  .str() +
              "</td>";
@@ -72,7 +72,7 @@ Cell duration(const json& ns) {
 }
 
 Cell share(const json& ratio) {
-  return number(ratio.is_null() ? "-" : fmt::format("{:.1f} %", ratio.get<double>() * 100));
+  return number(ratio.is_null() ? "-" : percent_text(ratio));
 }
 
 Cell share_bar(const json& ratio) {
@@ -89,7 +89,7 @@ Cell milliseconds(const json& ns) {
 
 std::string value_text(const json& value, const std::string& unit) {
   const double number = value.get<double>();
-  if (unit == "ratio") return fmt::format("{:.1f} %", number * 100);
+  if (unit == "ratio") return percent_text(number);
   if (unit == "ns") return duration_text(static_cast<int64_t>(std::llround(number)));
   if (unit == "B" && std::fabs(number) < 9e18) return bytes_text(static_cast<int64_t>(number));
   if (unit == "count") return grouped(static_cast<int64_t>(number));

@@ -33,13 +33,6 @@ Result<json> rows_of(Connection& connection, const std::string& sql, const std::
   return rows;
 }
 
-// A mark alone is no activity: a profiler sets some while it starts and stops.
-constexpr char kWindow[] = R"(
-  SELECT min(a), try_cast(max(b)::HUGEINT - min(a)::HUGEINT AS BIGINT) FROM (
-    SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans WHERE kind <> 'instant'
-    UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM kernels
-    UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM copies))";
-
 constexpr char kDevices[] = R"(
   SELECT device::BIGINT, sum(kernels)::BIGINT, try_cast(sum(kernel_ns) AS BIGINT), sum(copies)::BIGINT,
          try_cast(sum(copy_ns) AS BIGINT), try_cast(sum(copy_bytes) AS BIGINT)
@@ -144,7 +137,7 @@ Result<json> summarize_run(EngineStart& start, const RunFiles& files, int64_t to
   NL_CHECK(create_views(connection, files, false, kAskedFor));
   const auto has = [&](const char* table) { return files.tables.contains(table); };
   json summary;
-  NL_TRY(const json window, rows_of(connection, kWindow, {"start_ns", "dur_ns"}, false));
+  NL_TRY(const json window, rows_of(connection, kCaptureWindow, {"start_ns", "dur_ns"}, false));
   summary["window"] = first_of(window);
   summary["devices"] = json::array();
   if (has("kernels") || has("copies")) {

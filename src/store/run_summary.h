@@ -15,6 +15,14 @@ namespace nl::store {
 /// is of the sum of all rows ranked.
 Result<nlohmann::json> summarize_run(EngineStart& start, const RunFiles& files, int64_t top_rows);
 
+/// SQL over the views: first start and length of the capture, NULL if nothing has a time or the length does
+/// not fit. A mark alone is no activity: a profiler sets some while it starts and stops.
+inline constexpr char kCaptureWindow[] = R"(
+  SELECT min(a), try_cast(max(b)::HUGEINT - min(a)::HUGEINT AS BIGINT) FROM (
+    SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans WHERE kind <> 'instant'
+    UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM kernels
+    UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM copies))";
+
 /// What summarize_run needs.
 EngineOptions summary_engine();
 

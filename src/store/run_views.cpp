@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "model/tables.h"
 #include "store/bundle_writer.h"
 #include "store/run_document.h"
@@ -154,12 +155,6 @@ std::string view_of(Connection& connection, const RunFiles& files, const model::
 std::string text_member(const nlohmann::json& node, const char* key) {
   const auto it = node.find(key);
   return it != node.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(tolower(c)); });
-  return text;
 }
 
 /// Names under which the query knows its tables; such a name as a column is the whole row.

@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "ops/analysis_options.h"
-#include "ops/run_metrics.h"
+#include "ops/named_analysis.h"
 #include "ops/text.h"
+#include "report/device_label.h"
 
 namespace nl::ops {
 namespace {
 
 using nlohmann::json;
+using report::device_title;
 
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
@@ -44,12 +46,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
   return outcome;
 }
 
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", share * 100);
-}
-
 std::string percent_or_dash(const json& share) {
-  return share.is_null() ? "-" : percent(share);
+  return share.is_null() ? "-" : percent_text(share);
 }
 
 double part(const json& ns, const json& whole) {
@@ -61,19 +59,12 @@ std::string limiters_text(const json& limiters, const TextStyle& style) {
   std::string out;
   for (size_t i = 0; i < std::min<size_t>(3, limiters.size()); i++) {
     const std::string line =
-        fmt::format("{:>6}  {}: {}", percent(limiters[i]["share"]), limiters[i]["what"].get<std::string>(),
-                    limiters[i]["words"].get<std::string>());
+        fmt::format("{:>6}  {}: {}", percent_text(limiters[i]["share"]),
+                    limiters[i]["what"].get<std::string>(), limiters[i]["words"].get<std::string>());
     out += fmt::format("  {} {}\n", i == 0 ? bold("limiter", style) : dim("then   ", style),
                        i == 0 ? bold(line, style) : line);
   }
   return out;
-}
-
-std::string device_title(const json& row) {
-  if (row["device"] == "cpu") return "host";
-  std::string title = "device " + (row["device"].is_null() ? "?" : row["device"].dump());
-  if (!row["rank"].is_null()) title += fmt::format(" of rank {}", row["rank"].get<int64_t>());
-  return title;
 }
 
 constexpr struct {
@@ -103,9 +94,9 @@ std::string parts_text(const json& device, const TextStyle& style) {
   for (const auto& [key, sign, name] : kParts) {
     if (device[key] == 0 && std::string_view(name) != "idle") continue;
     const std::string what = device["kind"] == "host" && std::string_view(name) == "compute" ? "ops" : name;
-    out +=
-        fmt::format("{}{} {} {} {}", out.empty() ? "" : "   ", sign, what,
-                    percent(part(device[key], device["window_ns"])), dim(duration_text(device[key]), style));
+    out += fmt::format("{}{} {} {} {}", out.empty() ? "" : "   ", sign, what,
+                       percent_text(part(device[key], device["window_ns"])),
+                       dim(duration_text(device[key]), style));
   }
   return out;
 }
@@ -118,7 +109,8 @@ std::string idle_text(const json& device, const TextStyle& style) {
   std::string out;
   for (const auto& [ns, cause] : causes) {
     if (part(ns, device["window_ns"]) < 0.0005) continue;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", cause, percent(part(ns, device["window_ns"])));
+    out +=
+        fmt::format("{}{} {}", out.empty() ? "" : ", ", cause, percent_text(part(ns, device["window_ns"])));
   }
   return out.empty() ? "" : "  " + dim("idle causes: ", style) + out + "\n";
 }
@@ -195,7 +187,8 @@ std::string findings_text(const json& data, const TextStyle& style) {
   std::string out = "\n" + bold("Findings, most time at stake first", style) + "\n";
   for (const json& finding : data["findings"]) {
     const double share = part(finding["at_stake_ns"], data["window"]["total_ns"]);
-    out += fmt::format("  {:>6}  {}  {}\n", percent(share), bold(finding["title"].get<std::string>(), style),
+    out += fmt::format("  {:>6}  {}  {}\n", percent_text(share),
+                       bold(finding["title"].get<std::string>(), style),
                        dim(fmt::format("{}, {} confidence", finding["rule"].get<std::string>(),
                                        finding["confidence"].get<std::string>()),
                            style));

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "analyze/prediction.h"
-#include "ops/run_metrics.h"
+#include "ops/named_analysis.h"
 #include "ops/run_names.h"
 #include "ops/text.h"
 #include "store/ledger.h"
@@ -141,28 +141,26 @@ bool matches(const Prediction& prediction, const std::vector<Applied>& applied) 
 /// Metrics of one run by window and device, computed once.
 class RunMetrics {
  public:
-  RunMetrics(Context& context, NamedRun run) : context_(context), run_(std::move(run)) {}
+  explicit RunMetrics(NamedRun run) : run_(std::move(run)) {}
 
   const Known<MetricSet>& of(const Prediction& prediction) {
     const auto key = std::pair(prediction.window, prediction.device);
     const auto it = known_.find(key);
     if (it != known_.end()) return it->second;
-    auto metrics = metrics_of_run(context_, run_, prediction.window, prediction.device);
+    auto metrics = metrics_of_run(run_, prediction.window, prediction.device);
     if (metrics) return known_.emplace(key, std::move(*metrics)).first->second;
     const std::string reason = "run " + short_id(run_.run_id) + ": " + metrics.error().message;
     return known_.emplace(key, analyze::Absent{reason}).first->second;
   }
 
  private:
-  Context& context_;
   NamedRun run_;
   std::map<std::pair<std::string, std::string>, Known<MetricSet>> known_;
 };
 
-json scores_json(Context& context, const NamedRun& earlier, const NamedRun& run,
-                 const std::vector<Prediction>& predictions) {
-  RunMetrics before(context, earlier);
-  RunMetrics after(context, run);
+json scores_json(const NamedRun& earlier, const NamedRun& run, const std::vector<Prediction>& predictions) {
+  RunMetrics before(earlier);
+  RunMetrics after(run);
   json scores = json::array();
   for (const auto& prediction : predictions) {
     json one =
@@ -199,7 +197,7 @@ Result<Outcome> score(Context& context, store::Ledger& ledger, const std::string
   Outcome outcome;
   outcome.data = {{"run_id", run.run_id},
                   {"follows", earlier.run_id},
-                  {"scores", scores_json(context, earlier, run, predictions)}};
+                  {"scores", scores_json(earlier, run, predictions)}};
   if (applied.size() > 1) {
     outcome.warnings.push_back(
         "several suggestions were taken at once: the measured gain is that of all of them");

@@ -30,8 +30,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   analyze::LintOptions options;
   options.names_file = parameters.value("names", "");
   options.top = parameters.value("top", 10);
-  if (!options.names_file.empty() && !context.host_paths)
-    return Error{ErrorCode::kPermission, "files of the server cannot be named here"};
+  if (!options.names_file.empty()) NL_CHECK(may_name_files(context));
   NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
   Outcome outcome;
   NL_TRY(outcome.data, analyze::lint_ranges(engine, named.bundle, document, options));
@@ -60,7 +59,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
       fmt::format("{}  {} ranges of {} names", bold("run " + short_id(data["run_id"]), style),
                   grouped(data["ranges"].get<int64_t>()), grouped(data["names"].get<int64_t>()));
   if (!coverage["share"].is_null())
-    out += fmt::format(", covering {:.1f} % of {}", coverage["share"].get<double>() * 100,
+    out += fmt::format(", covering {} of {}", percent_text(coverage["share"]),
                        duration_text(coverage["window_ns"]));
   out += "\n";
   for (const json& fault : data["faults"]) out += fault_text(fault, style);

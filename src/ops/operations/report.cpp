@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "ops/analysis_options.h"
-#include "ops/run_metrics.h"
+#include "ops/named_analysis.h"
 #include "ops/text.h"
 #include "report/report_html.h"
 #include "report/report_json.h"
@@ -196,7 +196,7 @@ Result<Outcome> verify_report(Context& context, const json& parameters) {
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  if (!context.host_paths) return Error{ErrorCode::kPermission, "files of the server cannot be named here"};
+  NL_CHECK(may_name_files(context));
   if (parameters.contains("verify") == parameters.contains("run"))
     return bad_input("name a run, or a report with --verify", "neurolens report RUN --output DIR");
   return parameters.contains("verify") ? verify_report(context, parameters)

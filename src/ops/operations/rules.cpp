@@ -190,10 +190,7 @@ Result<Outcome> check_files(store::Connection& connection, const std::vector<std
 
 Result<void> check_paths(const Context& context, const std::string& action, const json& parameters) {
   const bool paths = action == "check" || parameters.contains("rules") || parameters.contains("case");
-  if (paths && !context.host_paths) {
-    return Error{ErrorCode::kPermission, "files of this machine cannot be named here"};
-  }
-  return {};
+  return paths ? may_name_files(context) : Result<void>();
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {

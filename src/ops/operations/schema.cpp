@@ -58,7 +58,7 @@ Result<Outcome> validate(Context& context, const std::string& path) {
   if (path.empty()) {
     return Error{ErrorCode::kBadInput, "no file to validate", "neurolens schema validate FILE"};
   }
-  if (!context.host_paths) return Error{ErrorCode::kPermission, "files of this machine cannot be named here"};
+  NL_CHECK(may_name_files(context));
   NL_TRY(const Validation result, validate_path(context, path));
   json errors = json::array();
   for (const auto& [pointer, message] : result.faults) {

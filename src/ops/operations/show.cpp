@@ -141,7 +141,7 @@ std::string records_text(const json& data, const TextStyle& style) {
 }
 
 std::string share_text(const json& share) {
-  return share.is_null() ? "-" : fmt::format("{:.1f} %", share.get<double>() * 100);
+  return share.is_null() ? "-" : percent_text(share);
 }
 
 std::string top_text(const json& data, const TextStyle& style) {

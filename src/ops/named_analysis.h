@@ -16,7 +16,7 @@ Result<analyze::RunAnalysis> analyze_named(const NamedRun& run, const analyze::A
 
 /// All metrics of one device in one window, both as a prediction names them; not_found if the run has no such
 /// window or device.
-Result<analyze::MetricSet> metrics_of_run(Context& context, const NamedRun& run, const std::string& window,
+Result<analyze::MetricSet> metrics_of_run(const NamedRun& run, const std::string& window,
                                           const std::string& device);
 
 /// Keeps what the findings promise in the ledger; what is there already stays as it is.

@@ -1,4 +1,4 @@
-#include "ops/run_metrics.h"
+#include "ops/named_analysis.h"
 
 #include "analyze/prediction.h"
 #include "assemble/assemble.h"
@@ -14,7 +14,7 @@ Result<analyze::RunAnalysis> analyze_named(const NamedRun& run, const analyze::A
   return analyze::analyze_run(engine, run.bundle, document, options);
 }
 
-Result<analyze::MetricSet> metrics_of_run(Context&, const NamedRun& run, const std::string& window,
+Result<analyze::MetricSet> metrics_of_run(const NamedRun& run, const std::string& window,
                                           const std::string& device) {
   analyze::AnalysisOptions options;
   options.window = window;
