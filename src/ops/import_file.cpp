@@ -173,7 +173,8 @@ class Importer {
     NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, staging.temp()}));
     NL_TRY(const auto tables, write_tables(engine, staging));
     NL_TRY(const auto document, write_document(tables, staging.bundle()));
-    if (!derived_) NL_CHECK(assemble::build_from_facts(engine, staging.bundle()));
+    NL_CHECK(derived_ ? assemble::complete_derived(engine, staging.bundle())
+                      : assemble::build_from_facts(engine, staging.bundle()));
     return publish(staging, document);
   }
 
