@@ -137,7 +137,8 @@ class Importer {
 
   Result<ImportReport> run() {
     NL_TRY(const store::Staging staging, ledger_.new_staging());
-    NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, staging.temp()}));
+    temp_folder_ = staging.temp();
+    NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, temp_folder_}));
     NL_TRY(const auto tables, write_tables(engine, staging));
     NL_TRY(const auto document, write_document(tables, staging.bundle()));
     if (!derived_) NL_CHECK(assemble::build_from_facts(engine, staging.bundle()));
@@ -195,6 +196,7 @@ class Importer {
     const unsigned cores = std::thread::hardware_concurrency();
     read.threads = options_.threads > 0 ? options_.threads : static_cast<int>(cores == 0 ? 1 : cores);
     read.role = input.chosen.role;
+    read.temp_folder = temp_folder_;
     const auto total = file_size(input.path);
     const std::string what = "importing " + base_name(input.path);
     read.progress = [this, total, what](const ingest::ByteSource& source) {
@@ -231,6 +233,7 @@ class Importer {
   const ImportOptions& options_;
   model::RunInfo info_;
   std::vector<store::SourceFile> sources_;
+  std::string temp_folder_;
   bool derived_ = false;
 };
 
