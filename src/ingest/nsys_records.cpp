@@ -477,41 +477,19 @@ class Reader {
   // ---- Device memory
 
   Result<void> read_memory() {
-    enum : size_t {
-      kTime,
-      kUnused,
-      kOn,
-      kIn,
-      kOnStream,
-      kOf,
-      kCall,
-      kAddress,
-      kBytes,
-      kMemory,
-      kWhat,
-      kName
-    };
-    static constexpr Field kFields[] = {{"start"},
-                                        {"end"},
-                                        {"deviceId"},
-                                        {"contextId"},
-                                        {"streamId"},
-                                        {"globalPid"},
-                                        {"correlationId"},
-                                        {"address"},
-                                        {"bytes"},
-                                        {"memKind"},
-                                        {"memoryOperationType"},
-                                        {"name"}};
+    enum : size_t { kCall = kCorrelation, kAddress = kFirstOwn, kBytes, kMemory, kWhat };
+    static constexpr Field kFields[] = {{"start"},    {"end"},       {"deviceId"},           {"contextId"},
+                                        {"streamId"}, {"globalPid"}, {"correlationId"},      {"address"},
+                                        {"bytes"},    {"memKind"},   {"memoryOperationType"}};
     return each("CUDA_GPU_MEMORY_USAGE_EVENTS", kFields, [this](const Record& r) {
-      if (!r.has(kTime)) return dropped("no_time");
-      if (!session_.holds(r[kTime])) return dropped("time_out_of_session");
+      if (!r.has(kStart)) return dropped("no_time");
+      if (!session_.holds(r[kStart])) return dropped("time_out_of_session");
       constexpr int64_t kCuda = 1, kFreed = 1;
       const NsysTrack on = stream_track(r);
       rows_.begin(TableId::allocations);
       args_.clear();
       rows_.set_track(allocations::track_id, on);
-      rows_.set(allocations::start_ns, r[kTime]);
+      rows_.set(allocations::start_ns, r[kStart]);
       rows_.set(allocations::device_type, kCuda);
       rows_.set32(allocations::device, on.device);
       rows_.set(allocations::address, r[kAddress]);

@@ -157,7 +157,11 @@ Result<void> SqliteFile::read_tables() {
     }
     const int64_t root = rows[2].integer;
     auto columns = sqlite_columns(rows[3].bytes);
-    if (root <= 0 || root > pages_.count() || !columns) continue;
+    if (root <= 0) continue;  // of a virtual table
+    if (root > pages_.count() || !columns) {
+      not_understood_++;
+      continue;
+    }
     if (tables_.size() >= kMaxTables) return Error{ErrorCode::kLimit, "the database has too many tables"};
     SqliteTable table{std::string(rows[1].bytes), static_cast<uint32_t>(root), std::move(columns->names),
                       columns->rowid};

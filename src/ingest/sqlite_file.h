@@ -67,6 +67,8 @@ class SqliteFile {
   /// In the order of their names.
   const std::map<std::string, SqliteTable, std::less<>>& tables() const { return tables_; }
   SqlitePages& pages() { return pages_; }
+  /// Tables that are there but cannot be read, e.g. WITHOUT ROWID.
+  int64_t not_understood() const { return not_understood_; }
 
  private:
   explicit SqliteFile(SqlitePages pages) : pages_(std::move(pages)) {}
@@ -74,6 +76,7 @@ class SqliteFile {
 
   SqlitePages pages_;
   std::map<std::string, SqliteTable, std::less<>> tables_;
+  int64_t not_understood_ = 0;
 };
 
 /// Where a record is.

@@ -306,8 +306,11 @@ class NsysImport {
   }
 
   void describe() {
-    info_.backend = "cuda";
+    const auto& records = info_.records_by_category;
+    const auto from_cuda = [](const auto& table) { return table.first.starts_with("CUPTI_"); };
+    if (std::any_of(records.begin(), records.end(), from_cuda)) info_.backend = "cuda";
     info_.tool = "nsys";
+    if (file_.not_understood() > 0) info_.health["table_not_understood"] = file_.not_understood();
     mark_devices();
     if (rows_.strings().refused() > 0) info_.health["name_refused"] = rows_.strings().refused();
     info_.extensions["nsys"] = kept_;
