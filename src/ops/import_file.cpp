@@ -11,6 +11,7 @@
 #include "assemble/assemble.h"
 #include "base/files.h"
 #include "base/sha256.h"
+#include "capture/convert_report.h"
 #include "ingest/adapter.h"
 #include "ops/text.h"
 #include "store/bundle_writer.h"
@@ -49,19 +50,28 @@ struct Input {
   std::string path;
   std::unique_ptr<ingest::ByteSource> source;
   ingest::ChosenAdapter chosen;
+  const capture::ReportKind* report = nullptr;  ///< if it must be converted first
 };
+
+/// Reports that only their vendor can read count as the format that they are converted to.
+Result<Input> open_input(const Context& context, const std::string& path, const std::string& format) {
+  ingest::PipeWait wait;
+  wait.cancelled = context.cancelled;
+  NL_TRY(auto source, ingest::open_file(path, std::move(wait)));
+  const auto* report = capture::report_kind(source->head());
+  if (report != nullptr && !format.empty() && format != report->format) report = nullptr;
+  const std::string wanted = report != nullptr ? std::string(report->format) : format;
+  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(path), wanted));
+  return Input{path, std::move(source), chosen, report};
+}
 
 Result<std::vector<Input>> open_inputs(const Context& context, const std::vector<std::string>& paths,
                                        const std::string& format) {
   std::vector<Input> inputs;
   for (const auto& path : paths) {
-    ingest::PipeWait wait;
-    wait.cancelled = context.cancelled;
-    auto source = ingest::open_file(path, std::move(wait));
-    if (!source) return with_path(std::move(source.error()), path);
-    auto chosen = ingest::choose_adapter((*source)->head(), base_name(path), format);
-    if (!chosen) return with_path(std::move(chosen.error()), path);
-    inputs.push_back({path, std::move(*source), *chosen});
+    auto input = open_input(context, path, format);
+    if (!input) return with_path(std::move(input.error()), path);
+    inputs.push_back(std::move(*input));
   }
   std::sort(inputs.begin(), inputs.end(),
             [](const Input& a, const Input& b) { return a.chosen.role < b.chosen.role; });
@@ -177,7 +187,8 @@ class Importer {
   Result<void> read_input(Input& input, model::RunSink& sink) {
     model::RunInfo info;
     const ingest::Adapter& adapter = *input.chosen.adapter;
-    const auto read = adapter.read(*input.source, read_options(input), sink, info);
+    const auto read = input.report == nullptr ? adapter.read(*input.source, read_options(input), sink, info)
+                                              : read_report(input, sink, info);
     if (!read) NL_CHECK(input.source->unchanged());  // tells more than what a half-written file looks like
     NL_CHECK(read);
     NL_CHECK(input.source->drain());
@@ -188,6 +199,29 @@ class Importer {
                         input.source->text_bytes(), input.source->compression(), std::string(adapter.format),
                         adapter.version, info.tool, info.tool_version});
     info_.add(std::move(info));
+    return {};
+  }
+
+  /// What the vendor's tool makes of the report; hashed and named is the report itself.
+  Result<void> read_report(const Input& input, model::RunSink& sink, model::RunInfo& info) {
+    if (input.source->plain_fd() < 0) {
+      return Error{ErrorCode::kUnsupported, "a report can only be converted from a plain file",
+                   "decompress it, or write the pipe to a file"};
+    }
+    const std::string folder = temp_folder_ + "/convert-" + std::string(input.report->format);
+    context_.progress({"converting " + base_name(input.path), 0});
+    NL_TRY(const auto converted,
+           capture::convert_report(*input.report, input.path, {folder, context_.cancelled}));
+    NL_TRY(auto source, ingest::open_file(converted.path));
+    auto read = input.chosen.adapter->read(*source, read_options(input), sink, info);
+    source.reset();
+    remove_tree(folder);
+    if (!read) {
+      read.error().message =
+          "what " + std::string(input.report->tool) + " made of the report: " + read.error().message;
+      return read;
+    }
+    info.extensions["converted_by"] = {{"tool", input.report->tool}, {"version", converted.tool_version}};
     return {};
   }
 

@@ -240,7 +240,7 @@ class NsysImport {
 
   /// One number means several devices: then the number that the machine gives them is taken.
   Result<void> number_by_gpu(const std::vector<CudaDevice>& cuda) {
-    info_.health["devices_numbered_by_gpu"] = static_cast<int64_t>(cuda.size());
+    kept_["devices_numbered_by_gpu"] = true;
     return each_row(file_, "PROCESSES", {"globalPid"}, [&](const SqliteScan& row) {
       if (integer(row[0]) == kNull || cuda.size() > kMaxDevices) return;
       const int64_t process = NsysGlobalId::process_of(integer(row[0]));
