@@ -54,10 +54,55 @@ inline uint64_t size_of(uint64_t type) {
   return type < 12 ? kSizes[type] : (type - 12) / 2;
 }
 
-inline int64_t signed_big(const uint8_t* p, size_t size) {
-  int64_t value = static_cast<int8_t>(p[0]);
-  for (size_t i = 1; i < size; i++) value = static_cast<int64_t>(static_cast<uint64_t>(value) << 8 | p[i]);
-  return value;
+inline int64_t signed32(const uint8_t* p) {
+  return static_cast<int32_t>(big32(p));
+}
+
+inline int64_t signed64(const uint8_t* p) {
+  return static_cast<int64_t>(uint64_t{big32(p)} << 32 | big32(p + 4));
+}
+
+/// The value of a serial type; the bytes are there. False for a type that the format reserves.
+inline bool decode_value(uint64_t type, const uint8_t* p, SqliteCell& out) {
+  out.kind = SqliteKind::kInteger;
+  switch (type) {
+    case 0:
+      out.kind = SqliteKind::kNull;
+      return true;
+    case 1:
+      out.integer = static_cast<int8_t>(p[0]);
+      return true;
+    case 2:
+      out.integer = static_cast<int16_t>(big16(p));
+      return true;
+    case 3:
+      out.integer = int64_t{static_cast<int8_t>(p[0])} * 65536 + big16(p + 1);
+      return true;
+    case 4:
+      out.integer = signed32(p);
+      return true;
+    case 5:
+      out.integer = static_cast<int64_t>(static_cast<int16_t>(big16(p))) * (int64_t{1} << 32) + big32(p + 2);
+      return true;
+    case 6:
+      out.integer = signed64(p);
+      return true;
+    case 7:
+      out.kind = SqliteKind::kReal;
+      out.integer = signed64(p);
+      return true;
+    case 8:
+    case 9:
+      out.integer = static_cast<int64_t>(type - 8);
+      return true;
+    case 10:
+    case 11:
+      return false;
+    default:
+      out.kind = type % 2 == 0 ? SqliteKind::kBlob : SqliteKind::kText;
+      out.bytes = {reinterpret_cast<const char*>(p), size_of(type)};
+      return true;
+  }
 }
 
 /// Where the cells of a page are listed: page 1 begins with the header of the file.
@@ -340,35 +385,6 @@ bool SqliteScan::decode(std::string_view record) {
     cells_[static_cast<size_t>(rowid_slot_)] = {SqliteKind::kInteger, rowid_, {}};
   }
   return true;
-}
-
-bool SqliteScan::decode_value(uint64_t type, const uint8_t* body, SqliteCell& out) const {
-  if (type >= 12) {
-    out.kind = type % 2 == 0 ? SqliteKind::kBlob : SqliteKind::kText;
-    out.bytes = {reinterpret_cast<const char*>(body), size_of(type)};
-    return true;
-  }
-  switch (type) {
-    case 0:
-      out.kind = SqliteKind::kNull;
-      return true;
-    case 7:
-      out.kind = SqliteKind::kReal;
-      out.integer = signed_big(body, 8);
-      return true;
-    case 8:
-    case 9:
-      out.kind = SqliteKind::kInteger;
-      out.integer = static_cast<int64_t>(type - 8);
-      return true;
-    case 10:
-    case 11:
-      return false;
-    default:
-      out.kind = SqliteKind::kInteger;
-      out.integer = signed_big(body, size_of(type));
-      return true;
-  }
 }
 
 }  // namespace nl::ingest

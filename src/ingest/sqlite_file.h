@@ -123,7 +123,6 @@ class SqliteScan {
   Result<void> read_cell(uint32_t cell);
   Result<void> read_overflow(std::string_view local, uint64_t size, uint32_t page);
   bool decode(std::string_view record);
-  bool decode_value(uint64_t type, const uint8_t* body, SqliteCell& out) const;
   Error damaged(const char* what, uint32_t page) const;
 
   SqlitePages& pages_;
