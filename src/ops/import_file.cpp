@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "capture/convert_report.h"
 #include "ingest/adapter.h"
 #include "ops/source_sink.h"
 #include "ops/text.h"
@@ -55,8 +56,9 @@ struct Input {
   std::string path;
   std::unique_ptr<ingest::ByteSource> source;
   ingest::ChosenAdapter chosen;
-  std::string sha256 = {};           ///< known beforehand where the order depends on it
-  std::optional<int32_t> rank = {};  ///< that the name gives to a file that names none
+  const capture::ReportKind* report = nullptr;  ///< if it must be converted first
+  std::string sha256 = {};                      ///< known beforehand where the order depends on it
+  std::optional<int32_t> rank = {};             ///< that the name gives to a file that names none
 };
 
 /// The number behind "rank" in a file name.
@@ -98,18 +100,26 @@ Result<void> order_inputs(std::vector<Input>& inputs, bool as_one) {
                                          ": " + same->path + ", " + (same + 1)->path};
 }
 
+/// Reports that only their vendor can read count as the format that they are converted to.
+Result<Input> open_input(const Context& context, const std::string& path, const std::string& format) {
+  ingest::PipeWait wait;
+  wait.cancelled = context.cancelled;
+  NL_TRY(auto source, ingest::open_file(path, std::move(wait)));
+  const auto* report = capture::report_kind(source->head());
+  if (report != nullptr && !format.empty() && format != report->format) report = nullptr;
+  const std::string wanted = report != nullptr ? std::string(report->format) : format;
+  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(path), wanted));
+  return Input{path, std::move(source), chosen, report, {}, {}};
+}
+
 Result<std::vector<Input>> open_inputs(const Context& context, const std::vector<std::string>& paths,
                                        const ImportOptions& options) {
   std::vector<Input> inputs;
   for (const auto& path : paths) {
-    ingest::PipeWait wait;
-    wait.cancelled = context.cancelled;
-    auto source = ingest::open_file(path, std::move(wait));
-    if (!source) return with_path(std::move(source.error()), path);
-    auto chosen = ingest::choose_adapter((*source)->head(), base_name(path), options.format);
-    if (!chosen) return with_path(std::move(chosen.error()), path);
-    inputs.push_back({path, std::move(*source), *chosen});
-    if (options.rank_from_name) inputs.back().rank = rank_in(base_name(path));
+    auto input = open_input(context, path, options.format);
+    if (!input) return with_path(std::move(input.error()), path);
+    if (options.rank_from_name) input->rank = rank_in(base_name(path));
+    inputs.push_back(std::move(*input));
   }
   NL_CHECK(order_inputs(inputs, options.as_one));
   return inputs;
@@ -170,7 +180,8 @@ class Importer {
 
   Result<ImportReport> run() {
     NL_TRY(const store::Staging staging, ledger_.new_staging());
-    NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, staging.temp()}));
+    temp_folder_ = staging.temp();
+    NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, temp_folder_}));
     NL_TRY(const auto tables, write_tables(engine, staging));
     NL_TRY(const auto document, write_document(tables, staging.bundle()));
     NL_CHECK(derived_ ? assemble::complete_derived(engine, staging.bundle())
@@ -218,7 +229,8 @@ class Importer {
   Result<void> read_input(Input& input, model::RunSink& sink) {
     model::RunInfo info;
     const ingest::Adapter& adapter = *input.chosen.adapter;
-    const auto read = adapter.read(*input.source, read_options(input), sink, info);
+    const auto read = input.report == nullptr ? adapter.read(*input.source, read_options(input), sink, info)
+                                              : read_report(input, sink, info);
     if (!read) NL_CHECK(input.source->unchanged());  // tells more than what a half-written file looks like
     NL_CHECK(read);
     NL_CHECK(input.source->drain());
@@ -233,11 +245,35 @@ class Importer {
     return {};
   }
 
+  /// What the vendor's tool makes of the report; hashed and named is the report itself.
+  Result<void> read_report(const Input& input, model::RunSink& sink, model::RunInfo& info) {
+    if (input.source->plain_fd() < 0) {
+      return Error{ErrorCode::kUnsupported, "a report can only be converted from a plain file",
+                   "decompress it, or write the pipe to a file"};
+    }
+    const std::string folder = temp_folder_ + "/convert-" + std::string(input.report->format);
+    context_.progress({"converting " + base_name(input.path), 0});
+    NL_TRY(const auto converted,
+           capture::convert_report(*input.report, input.path, {folder, context_.cancelled}));
+    NL_TRY(auto source, ingest::open_file(converted.path));
+    auto read = input.chosen.adapter->read(*source, read_options(input), sink, info);
+    source.reset();
+    remove_tree(folder);
+    if (!read) {
+      read.error().message =
+          "what " + std::string(input.report->tool) + " made of the report: " + read.error().message;
+      return read;
+    }
+    info.extensions["converted_by"] = {{"tool", input.report->tool}, {"version", converted.tool_version}};
+    return {};
+  }
+
   ingest::ReadOptions read_options(const Input& input) const {
     ingest::ReadOptions read;
     const unsigned cores = std::thread::hardware_concurrency();
     read.threads = options_.threads > 0 ? options_.threads : static_cast<int>(cores == 0 ? 1 : cores);
     read.role = input.chosen.role;
+    read.temp_folder = temp_folder_;
     const auto total = file_size(input.path);
     const std::string what = "importing " + base_name(input.path);
     read.progress = [this, total, what](const ingest::ByteSource& source) {
@@ -277,6 +313,7 @@ class Importer {
   std::optional<Parent> parent_;
   model::RunInfo info_;
   std::vector<store::SourceFile> sources_;
+  std::string temp_folder_;
   bool derived_ = false;
 };
 
