@@ -4,6 +4,7 @@
 
 #include "analyze/engine_layers.h"
 #include "analyze/finding.h"
+#include "analyze/launch_counters.h"
 #include "analyze/rule_set.h"
 #include "base/files.h"
 
@@ -67,9 +68,10 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   NL_TRY(const auto files, store::run_files(bundle));
   NL_TRY(const auto engine, start.get());
   NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false,
-                               {"tracks", "spans", "kernels", "copies", "syncs", "allocations", "ops",
-                                "span_tree", "kernel_links", "copy_links"}));
+  NL_CHECK(store::create_views(
+      connection, files, false,
+      {"tracks", "spans", "kernels", "copies", "syncs", "allocations", "ops", "span_tree", "kernel_links",
+       "copy_links", "profiled_launches", "kernel_metrics", "kernel_advice"}));
   NL_TRY(const PreparedRun run, prepare_run(connection, files, taxonomy, options.phases));
   NL_TRY(PeakTable peaks, peak_table(options));
   Sources sources{document, {}, {}, {}, std::move(peaks)};
@@ -80,11 +82,13 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
     NL_TRY(sources.pool, pool_samples(connection));
   }
   NL_TRY(const json layers, engine_layers(connection, files, taxonomy, options.top));
+  NL_TRY(json counters, launch_counters(connection, files, document["hardware"], sources.peaks, options.top));
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, layers);
   RunAnalysis analysis;
   analysis.data = analysis_json(run, measured, taxonomy, options);
   analysis.data["layers"] = layers;
+  analysis.data["counters"] = std::move(counters);
   if (!layers.is_null() && analysis.data["top_ops"].empty()) analysis.data["top_ops"] = layers["top"];
   NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));
   for (MeasuredDevice& device : measured.devices) {

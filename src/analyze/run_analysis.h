@@ -14,7 +14,7 @@ struct DeviceFindings {
 };
 
 struct RunAnalysis {
-  nlohmann::json data;  ///< analysis_json with layers and findings
+  nlohmann::json data;  ///< analysis_json with layers, counters and findings
   std::vector<DeviceFindings> devices;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "assemble/launch_joins.h"
 #include "base/files.h"
 #include "store/bundle_writer.h"
 #include "store/run_views.h"
@@ -45,6 +46,9 @@ class RowWriter {
   size_t add() { return batch_->add_row(table_); }
   void set(size_t row, int column, int64_t value) {
     if (value != kNull) batch_->set(table_, row, column, value);
+  }
+  void set_text(size_t row, int column, std::string_view text) {
+    batch_->set_text(table_, row, column, text);
   }
   /// To be called after each row.
   Result<void> flush_if_full() {
@@ -209,6 +213,40 @@ Result<void> write_links_by_joining(Connection& connection, const std::string& f
                         store::sql_quoted(table_path(folder, links)) + " " + store::parquet_options(rows));
 }
 
+// ---- Between sources
+
+Result<void> write_launch_matches(const std::shared_ptr<Engine>& engine, Connection& connection,
+                                  const std::string& folder) {
+  namespace columns = model::launch_matches;
+  NL_TRY(const auto joined, join_launches(connection));
+  RowWriter writer(engine, TableId::launch_matches, folder);
+  for (const auto& launch : joined) {
+    const size_t row = writer.add();
+    if (launch) {
+      writer.set(row, columns::kernel_id, launch->kernel_id);
+      writer.set_text(row, columns::matched_by, matched_by_name(launch->match.by));
+      writer.set_text(row, columns::name_by, launch->match.by_function ? "function" : "name");
+      writer.set(row, columns::same_ranges, launch->match.by_ranges ? 1 : kNull);
+    }
+    NL_CHECK(writer.flush_if_full());
+  }
+  return writer.finish();
+}
+
+/// Tables that need the facts of several sources. Tree and links are written already.
+Result<void> write_joins(const std::shared_ptr<Engine>& engine, const std::string& bundle,
+                         const std::string& folder) {
+  NL_TRY(auto files, store::run_files(bundle));
+  if (!files.tables.contains("profiled_launches") || !files.tables.contains("kernels")) return {};
+  files.derived = folder;
+  NL_CHECK(mark_complete(folder));  // views see only what is marked
+  NL_TRY(Connection connection, engine->connect());
+  NL_CHECK(connection.run("CREATE SCHEMA joins; USE joins"));
+  NL_CHECK(store::create_views(connection, files, true));
+  NL_CHECK(write_launch_matches(engine, connection, folder));
+  return connection.run("USE main; DROP SCHEMA joins CASCADE");
+}
+
 Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string& bundle,
                         const std::string& folder) {
   NL_CHECK(make_folders(folder));
@@ -218,6 +256,7 @@ Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string
   NL_CHECK(write_tree_by_sorting(connection, folder));
   NL_CHECK(write_links_by_joining(connection, folder, "kernels", "kernel_id", TableId::kernel_links));
   NL_CHECK(write_links_by_joining(connection, folder, "copies", "copy_id", TableId::copy_links));
+  NL_CHECK(write_joins(engine, bundle, folder));
   return mark_complete(folder);
 }
 
@@ -235,7 +274,13 @@ Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std:
   NL_TRY(auto kernels, collected.kernels.take());
   NL_CHECK(write_links(engine, folder, TableId::kernel_links, kernels, launches, spans));
   NL_TRY(auto copies, collected.copies.take());
-  NL_CHECK(write_links(engine, folder, TableId::copy_links, copies, launches, spans));
+  return write_links(engine, folder, TableId::copy_links, copies, launches, spans);
+}
+
+Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
+  const std::string folder = store::derived_folder(bundle);
+  NL_CHECK(make_folders(folder));
+  NL_CHECK(write_joins(engine, bundle, folder));
   return mark_complete(folder);
 }
 

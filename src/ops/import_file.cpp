@@ -61,18 +61,6 @@ struct Input {
   std::optional<int32_t> rank = {};             ///< that the name gives to a file that names none
 };
 
-/// Reports that only their vendor can read count as the format that they are converted to.
-Result<Input> open_input(const Context& context, const std::string& path, const std::string& format) {
-  ingest::PipeWait wait;
-  wait.cancelled = context.cancelled;
-  NL_TRY(auto source, ingest::open_file(path, std::move(wait)));
-  const auto* report = capture::report_kind(source->head());
-  if (report != nullptr && !format.empty() && format != report->format) report = nullptr;
-  const std::string wanted = report != nullptr ? std::string(report->format) : format;
-  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(path), wanted));
-  return Input{path, std::move(source), chosen, report};
-}
-
 /// The number behind "rank" in a file name.
 std::optional<int32_t> rank_in(const std::string& file_name) {
   const size_t word = lower(file_name).find("rank");
@@ -112,14 +100,26 @@ Result<void> order_inputs(std::vector<Input>& inputs, bool as_one) {
                                          ": " + same->path + ", " + (same + 1)->path};
 }
 
+/// Reports that only their vendor can read count as the format that they are converted to.
+Result<Input> open_input(const Context& context, const std::string& path, const std::string& format) {
+  ingest::PipeWait wait;
+  wait.cancelled = context.cancelled;
+  NL_TRY(auto source, ingest::open_file(path, std::move(wait)));
+  const auto* report = capture::report_kind(source->head());
+  if (report != nullptr && !format.empty() && format != report->format) report = nullptr;
+  const std::string wanted = report != nullptr ? std::string(report->format) : format;
+  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(path), wanted));
+  return Input{path, std::move(source), chosen, report, {}, {}};
+}
+
 Result<std::vector<Input>> open_inputs(const Context& context, const std::vector<std::string>& paths,
                                        const ImportOptions& options) {
   std::vector<Input> inputs;
   for (const auto& path : paths) {
     auto input = open_input(context, path, options.format);
     if (!input) return with_path(std::move(input.error()), path);
+    if (options.rank_from_name) input->rank = rank_in(base_name(path));
     inputs.push_back(std::move(*input));
-    if (options.rank_from_name) inputs.back().rank = rank_in(base_name(path));
   }
   NL_CHECK(order_inputs(inputs, options.as_one));
   return inputs;
@@ -184,7 +184,8 @@ class Importer {
     NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, temp_folder_}));
     NL_TRY(const auto tables, write_tables(engine, staging));
     NL_TRY(const auto document, write_document(tables, staging.bundle()));
-    if (!derived_) NL_CHECK(assemble::build_from_facts(engine, staging.bundle()));
+    NL_CHECK(derived_ ? assemble::complete_derived(engine, staging.bundle())
+                      : assemble::build_from_facts(engine, staging.bundle()));
     return publish(staging, document);
   }
 

@@ -35,6 +35,7 @@ class Figures {
                         "decode gives the figures of one");
     }
     if (!analysis_["layers"].is_null()) add_layers();
+    if (!analysis_.value("counters", json()).is_null()) add_counters();
     return list_;
   }
 
@@ -198,6 +199,16 @@ class Figures {
     const std::vector<const char*> keys = {"name", "op_type", "device_ns", "calls"};
     add("layers", "Layers of the engine", layers_sql(top_), {"name", "op_type", "total_ns", "calls"},
         first_rows(analysis_["layers"]["top"], keys));
+  }
+
+  void add_counters() {
+    json rows = json::array();
+    for (const json& row : analysis_["counters"]["kernels"]) {
+      if (rows.size() == top_) break;
+      rows.push_back({row["kernel"], row["device"], row["replay_ns"], row["launches"]});
+    }
+    add("counters", "Counters by kernel", counters_sql(top_),
+        {"kernel_name", "device_name", "replay_ns", "launches"}, std::move(rows));
   }
 
   std::vector<std::string> graph_calls() const { return {graph_calls_.begin(), graph_calls_.end()}; }

@@ -293,6 +293,115 @@ Chapter layers_chapter(const json& report) {
   return {"engine", "Engine", {section}};
 }
 
+Cell percent_cell(const json& percent) {
+  return number(percent.is_null() ? "-" : fmt::format("{:.1f}", percent.get<double>()));
+}
+
+Cell significant(const json& value) {
+  return number(value.is_null() ? "-" : fmt::format("{:.3g}", value.get<double>()));
+}
+
+Table counters_table(const json& report, const json& device) {
+  Table table;
+  table.columns = {"Kernel", "Replayed",  "Launches", "Occupancy %", "Warp eff. %", "L2 hit %",
+                   "DRAM %", "DRAM GB/s", "SM %",     "FLOP/B",      "Of the roof", "Bound"};
+  int64_t left = 0;
+  for (const json& row : report["analysis"]["counters"]["kernels"]) {
+    if (row["device"] != device["name"]) continue;
+    if (table.rows.size() == report["top"].get<size_t>()) {
+      left++;
+      continue;
+    }
+    const json rate =
+        row["dram_bytes_per_s"].is_null() ? json(nullptr) : json(row["dram_bytes_per_s"].get<double>() / 1e9);
+    table.rows.push_back({name(row["kernel"], row["label"]), duration(row["replay_ns"]),
+                          count(row["launches"]), percent_cell(row["achieved_occupancy_pct"]),
+                          percent_cell(row["warp_efficiency_pct"]), percent_cell(row["l2_hit_pct"]),
+                          percent_cell(row["dram_pct"]), significant(rate), percent_cell(row["sm_pct"]),
+                          significant(row["intensity"]), share(row["roof_share"]),
+                          words(row["bound"].is_null() ? "-" : row["bound"])});
+  }
+  if (left > 0) table.more = fmt::format("and {} more kernels", grouped(left));
+  return table;
+}
+
+/// Kernels as points, by what counters say.
+json counter_points(const json& report, const json& device) {
+  json points = {{"peaks", device["peaks"]}, {"ops", json::array()}};
+  for (const json& row : report["analysis"]["counters"]["kernels"]) {
+    if (row["device"] != device["name"] || row["dtype"].is_null()) continue;
+    points["ops"].push_back({{"name", row["label"]},
+                             {"dtype", row["dtype"]},
+                             {"intensity", row["intensity"]},
+                             {"flops_per_s", row["flops_per_s"]},
+                             {"kernel_ns", row["replay_ns"].is_null() ? json(0) : row["replay_ns"]},
+                             {"bound", row["roof_bound"].is_null() ? json("") : row["roof_bound"]}});
+  }
+  return points;
+}
+
+/// Why kernels have no point, each reason once.
+void note_missing_points(const json& report, const json& device, Section& section) {
+  std::map<std::string, int64_t> reasons;
+  for (const json& row : report["analysis"]["counters"]["kernels"]) {
+    if (row["device"] != device["name"]) continue;
+    for (const char* key : {"flops", "dram_bytes", "roof_share"}) {
+      if (!row["absent"].contains(key)) continue;
+      reasons[row["absent"][key].get<std::string>()]++;
+      break;
+    }
+  }
+  for (const auto& [reason, kernels] : reasons)
+    section.notes.push_back(fmt::format("{} kernel{} without a share of the roof: {}.", grouped(kernels),
+                                        kernels == 1 ? "" : "s", reason));
+}
+
+Section counters(const json& report, const json& device, size_t index) {
+  Section section{index == 0 ? "counters" : "counters-" + std::to_string(index),
+                  device["name"].is_null()
+                      ? "Counters by kernel"
+                      : "Counters by kernel: " + visible(device["name"].get<std::string>(), 80)};
+  const json points = counter_points(report, device);
+  const std::string wide = roofline_plot(points, 960, "roofline wide");
+  if (!wide.empty()) {
+    section.chart = wide + roofline_plot(points, 350, "roofline narrow");
+    section.legend = {{"op", "compute-bound kernel"}, {"memory-bound", "memory-bound kernel"}};
+    section.notes.push_back(
+        "A circle is a kernel, as large as its replayed time; operations and bytes are counted.");
+  }
+  const json& all = report["analysis"]["counters"];
+  section.notes.push_back(fmt::format(
+      "{} launch{}, replayed in {} with fixed clocks and cold caches: not the time of the run. Means are "
+      "weighted "
+      "by it.",
+      grouped(all["launches"]), all["launches"] == 1 ? "" : "es", duration_text(all["replay_ns"])));
+  note_missing_points(report, device, section);
+  section.table = counters_table(report, device);
+  return section;
+}
+
+Section advice(const json& report) {
+  Section section{"counter-advice", "What the profiler itself advises"};
+  section.table.columns = {"Kernel", "Rule", "Estimated speed-up %", "Kind", "Launches", "Text"};
+  for (const json& row : report["analysis"]["counters"]["advice"]) {
+    if (section.table.rows.size() == report["top"].get<size_t>()) break;
+    section.table.rows.push_back({name(row["kernel"], row["label"]),
+                                  words(row["rule"].is_null() ? "-" : row["rule"]),
+                                  significant(row["speedup_pct"]), words(row["speedup_kind"]),
+                                  count(row["times"]), name(row["text"])});
+  }
+  section.folded = true;
+  return section;
+}
+
+Chapter counters_chapter(const json& report) {
+  Chapter chapter{"counters-chapter", "Counters", {}};
+  const json& devices = report["analysis"]["counters"]["devices"];
+  for (size_t i = 0; i < devices.size(); i++) chapter.sections.push_back(counters(report, devices[i], i));
+  if (!report["analysis"]["counters"]["advice"].empty()) chapter.sections.push_back(advice(report));
+  return chapter;
+}
+
 Section coverage(const json& row) {
   Section section{"coverage-" + device_id(row), "Coverage of " + device_title(row)};
   section.table.columns = {"Kernel time", "Time", "Share", ""};
@@ -394,6 +503,7 @@ std::vector<Chapter> chapters_of(const json& report) {
     chapters.push_back({"phases-chapter", "Phases", {section}});
   }
   if (!report["analysis"]["layers"].is_null()) chapters.push_back(layers_chapter(report));
+  if (!report["analysis"].value("counters", json()).is_null()) chapters.push_back(counters_chapter(report));
   chapters.push_back(unknown_chapter(report));
   Section environment{"environment", "Environment"};
   environment.table = environment_table(report);

@@ -329,6 +329,15 @@ string layers_sql(size_t top) {
       top);
 }
 
+string counters_sql(size_t top) {
+  return fmt::format(
+      "SELECT coalesce(kernel_name, '') AS kernel_name, device_name, sum(dur_ns)::BIGINT AS replay_ns, "
+      "count(*) AS launches\n"
+      "FROM profiled_launches GROUP BY ALL\n"
+      "ORDER BY coalesce(sum(dur_ns), 0) DESC, 1, device_name NULLS FIRST LIMIT {}",
+      top);
+}
+
 string memory_sql(const json& device, const std::vector<Piece>& pieces) {
   return "WITH " + window_table(pieces) +
          fmt::format(

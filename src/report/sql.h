@@ -29,6 +29,7 @@ std::string coverage_sql(const nlohmann::json& device, const std::vector<Piece>&
                          const std::vector<std::string>& graph_calls);
 std::string op_kernel_time_sql(const nlohmann::json& device, const std::vector<Piece>& pieces);
 std::string layers_sql(size_t top);
+std::string counters_sql(size_t top);
 std::string memory_sql(const nlohmann::json& device, const std::vector<Piece>& pieces);
 std::string capture_sql();
 

@@ -33,6 +33,7 @@ class Summary {
       add_memory(device);
       break;
     }
+    add_counters();
     add_steps();
     add_findings();
     add_unknown();
@@ -76,6 +77,20 @@ class Summary {
     }
     if (limiters.empty())
       say("The run has no timed work, so that nothing can be said of its time.", "window");
+  }
+
+  /// What a counter profiler saw of the kernel that it replayed longest.
+  void add_counters() {
+    const json counters = analysis_.value("counters", json());
+    if (counters.is_null() || counters["kernels"].empty()) return;
+    const json& first = counters["kernels"][0];
+    std::string text = fmt::format(
+        "A counter profiler replayed {} launch{}; the kernel with the most replayed time is {}",
+        grouped(counters["launches"]), counters["launches"] == 1 ? "" : "es", name_of(first, "label"));
+    if (!first["bound"].is_null()) text += ", bound by " + first["bound"].get<std::string>();
+    if (!first["achieved_occupancy_pct"].is_null())
+      text += fmt::format(", with an occupancy of {:.1f} %", first["achieved_occupancy_pct"].get<double>());
+    say(text + ".", "counters");
   }
 
   void add_top_kernel(const json& device) {

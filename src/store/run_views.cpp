@@ -19,7 +19,7 @@ namespace nl::store {
 namespace {
 
 // Raised when the same facts give other derived tables.
-constexpr char kDerivedVersion[] = "assemble-1";
+constexpr char kDerivedVersion[] = "assemble-2";
 
 bool is_derived(const model::Table& table) {
   return table.kind == model::TableKind::derived;

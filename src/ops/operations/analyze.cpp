@@ -30,7 +30,19 @@ constexpr char kParameters[] = R"({
 
 constexpr char kResult[] = R"({
   "type": "object",
-  "required": ["run_id", "window", "limiters", "devices", "steps", "top_kernels", "top_ops", "coverage", "findings"]})";
+  "required": ["run_id", "window", "limiters", "devices", "steps", "top_kernels", "top_ops", "coverage", "counters",
+               "findings"],
+  "properties": {
+    "counters": {
+      "description": "what a counter profiler says of launches, by kernel; null without such",
+      "type": ["object", "null"],
+      "required": ["launches", "measured", "replay_ns", "devices", "kernels", "not_shown", "top_launches", "advice"],
+      "properties": {
+        "launches": {"type": "integer"}, "measured": {"type": "integer"}, "replay_ns": {"type": "integer"},
+        "kernels": {"type": "array", "items": {"type": "object",
+          "required": ["kernel", "label", "launches", "replay_ns", "achieved_occupancy_pct", "warp_efficiency_pct",
+                       "l2_hit_pct", "dram_pct", "dram_bytes_per_s", "sm_pct", "memory_pct", "intensity", "bound",
+                       "roof_share", "absent"]}}}}}})";
 
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
@@ -182,6 +194,33 @@ std::string coverage_text(const json& data, const TextStyle& style) {
   return out.empty() ? "" : "\n" + out;
 }
 
+std::string percent_value(const json& percent) {
+  return percent.is_null() ? "-" : fmt::format("{:.1f}", percent.get<double>());
+}
+
+/// Launches that a counter profiler replayed.
+std::string counters_text(const json& counters, const TextStyle& style) {
+  if (counters.is_null()) return "";
+  using enum TextTable::Align;
+  TextTable table({kRight, kRight, kRight, kRight, kRight, kRight, kRight, kRight, kLeft, kLeft});
+  table.add(
+      {"replay", "calls", "occup. %", "warp %", "L2 hit %", "DRAM %", "SM %", "FLOP/B", "bound", "kernel"});
+  for (const json& row : counters["kernels"]) {
+    table.add({row["replay_ns"].is_null() ? "-" : duration_text(row["replay_ns"]), grouped(row["launches"]),
+               percent_value(row["achieved_occupancy_pct"]), percent_value(row["warp_efficiency_pct"]),
+               percent_value(row["l2_hit_pct"]), percent_value(row["dram_pct"]), percent_value(row["sm_pct"]),
+               row["intensity"].is_null() ? "-" : fmt::format("{:.3g}", row["intensity"].get<double>()),
+               row["bound"].is_null() ? "-" : row["bound"].get<std::string>(),
+               shortened(row["label"].get<std::string>(), name_width(style))});
+  }
+  std::string out = "\n" + bold("Counters by kernel, means weighted by the replayed time", style) + "\n" +
+                    table.text("  ", true, style);
+  out += fmt::format("  {} launch{} replayed with fixed clocks, {} in all: not the time of the run\n",
+                     grouped(counters["launches"]), counters["launches"] == 1 ? "" : "es",
+                     duration_text(counters["replay_ns"]));
+  return out;
+}
+
 std::string findings_text(const json& data, const TextStyle& style) {
   if (data["findings"].empty()) return "\n" + bold("Findings", style) + "\n  none\n";
   std::string out = "\n" + bold("Findings, most time at stake first", style) + "\n";
@@ -209,7 +248,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   out += "\n" + limiters_text(data["limiters"], style);
   for (const json& device : data["devices"]) out += device_text(device, style);
   return out + kernels_text(data, style) + ops_text(data, style) + phases_text(data, style) +
-         coverage_text(data, style) + findings_text(data, style);
+         coverage_text(data, style) + counters_text(data["counters"], style) + findings_text(data, style);
 }
 
 }  // namespace
