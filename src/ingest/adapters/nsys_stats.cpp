@@ -341,7 +341,8 @@ class Stats {
     for (const auto& known : info_.devices) {
       if (known.device == number) return;
     }
-    info_.devices.push_back({number, repaired_utf8(device.name), "NVIDIA", {}, {}, {}, true});
+    info_.devices.push_back(
+        {.device = number, .name = repaired_utf8(device.name), .vendor = "NVIDIA", .active = true});
   }
 
   Result<void> store_device_work() {
