@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyze/collectives.h"
 #include "analyze/engine_layers.h"
 #include "analyze/finding.h"
 #include "analyze/launch_counters.h"
@@ -29,6 +30,17 @@ void use_layer_classes(Measured& measured, const json& layers) {
   if (total == 0) return;
   const double other = *device.metrics.get(Metric::other_kernel_time);
   device.metrics.set(Metric::unclassified_share, Known<double>(other / static_cast<double>(total)));
+}
+
+/// What the rank of a device waited for others.
+void add_waits(MeasuredDevice& device, const json& collectives) {
+  const auto& rank = device.state->device.rank;
+  for (const json& row : collectives["waits"]) {
+    if (rank && row["rank"] == *rank && !device.state->device.is_host)
+      return device.metrics.set(Metric::collective_wait_time, row["wait_ns"].get<int64_t>());
+  }
+  device.metrics.absent(Metric::collective_wait_time,
+                        collectives.value("absent", "the rank is in no collective of several ranks"));
 }
 
 Result<PeakTable> peak_table(const AnalysisOptions& options) {
@@ -85,9 +97,12 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   NL_TRY(json counters, launch_counters(connection, files, document["hardware"], sources.peaks, options.top));
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, layers);
+  NL_TRY(const json collectives, run_collectives(*engine, files, measured.window));
+  for (MeasuredDevice& device : measured.devices) add_waits(device, collectives);
   RunAnalysis analysis;
   analysis.data = analysis_json(run, measured, taxonomy, options);
   analysis.data["layers"] = layers;
+  analysis.data["collectives"] = collectives;
   analysis.data["counters"] = std::move(counters);
   if (!layers.is_null() && analysis.data["top_ops"].empty()) analysis.data["top_ops"] = layers["top"];
   NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));

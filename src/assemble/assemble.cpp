@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "assemble/clock_table.h"
 #include "assemble/launch_joins.h"
 #include "base/files.h"
 #include "store/bundle_writer.h"
@@ -257,6 +258,7 @@ Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string
   NL_CHECK(write_links_by_joining(connection, folder, "kernels", "kernel_id", TableId::kernel_links));
   NL_CHECK(write_links_by_joining(connection, folder, "copies", "copy_id", TableId::copy_links));
   NL_CHECK(write_joins(engine, bundle, folder));
+  NL_CHECK(write_clock_fits(engine, bundle, folder));
   return mark_complete(folder);
 }
 
@@ -281,6 +283,7 @@ Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::
   const std::string folder = store::derived_folder(bundle);
   NL_CHECK(make_folders(folder));
   NL_CHECK(write_joins(engine, bundle, folder));
+  NL_CHECK(write_clock_fits(engine, bundle, folder));
   return mark_complete(folder);
 }
 

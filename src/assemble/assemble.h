@@ -1,7 +1,7 @@
 #pragma once
-// Derived tables of a bundle: span_tree, kernel_links, copy_links, launch_matches. Built from the facts
-// alone, under a memory limit; deletable, rebuilt when missing. Row n is about row n of the table it belongs
-// to.
+// Derived tables of a bundle: span_tree, kernel_links, copy_links, launch_matches, clock_fits. Built from the
+// facts alone, under a memory limit; deletable, rebuilt when missing. Row n is about row n of the table it
+// belongs to.
 
 #include <memory>
 #include <string>

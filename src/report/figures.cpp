@@ -36,6 +36,13 @@ class Figures {
     }
     if (!analysis_["layers"].is_null()) add_layers();
     if (!analysis_.value("counters", json()).is_null()) add_counters();
+    const json collectives = analysis_.value("collectives", json::object());
+    if (!collectives.value("kinds", json::array()).empty()) {
+      add_without_query("collectives", "Collectives by kind",
+                        "calls of several ranks are matched by what they say; kernels has the calls");
+      if (!collectives["straggler"].is_null())
+        add_without_query("rank-waits", "Waits of ranks", "waits follow from the matched calls");
+    }
     return list_;
   }
 

@@ -274,6 +274,66 @@ Chapter device_chapter(const json& report, const json& device) {
   return chapter;
 }
 
+/// Of a kind of collective the rank that waited least in it.
+std::string least_waiting(const json& waits) {
+  if (waits.empty()) return "-";
+  const auto least = std::min_element(
+      waits.begin(), waits.end(), [](const json& a, const json& b) { return a["wait_ns"] < b["wait_ns"]; });
+  return (*least)["rank"].dump();
+}
+
+Section collective_kinds(const json& data) {
+  Section section{"collectives", "Collectives by kind"};
+  section.table.columns = {"Kind",         "Group",        "Calls",         "Collectives", "Size p50",
+                           "Duration p50", "Transfer p50", "Bus bandwidth", "Waits least"};
+  for (const json& row : data["kinds"]) {
+    const auto sized = [&](const char* key, const char* unit) {
+      return number(row[key].is_null() ? "-" : value_text(row[key], unit));
+    };
+    section.table.rows.push_back({words(row["kind"]), name(row["group"]), count(row["calls"]),
+                                  count(row["collectives"]), sized("bytes_p50", "B"),
+                                  duration(row["dur_p50_ns"]), duration(row["transfer_p50_ns"]),
+                                  sized("busbw_bytes_per_s", "B/s"), words(least_waiting(row["waits"]))});
+  }
+  section.notes.push_back(
+      "Transfer is the quickest call of a collective; what a call takes beyond that it waited for other "
+      "ranks.");
+  if (data.contains("absent"))
+    section.notes.push_back("No waits: " + data["absent"].get<std::string>() + ".");
+  return section;
+}
+
+std::string clocks_note(const json& clocks) {
+  if (clocks["compared"] == 0) return "The clocks of the ranks are not known: waits are durations only.";
+  return fmt::format("With clocks, {} of {} collectives agree within the bound ({} in the median).",
+                     grouped(clocks["agreeing"]), grouped(clocks["compared"]),
+                     duration_text(clocks["bound_p50_ns"]));
+}
+
+Section rank_waits(const json& data) {
+  Section section{"rank-waits", "Waits of ranks"};
+  section.table.columns = {"Rank", "Waited", "Last", ""};
+  int64_t most = 1;
+  for (const json& row : data["waits"]) most = std::max(most, row["wait_ns"].get<int64_t>());
+  for (const json& row : data["waits"])
+    section.table.rows.push_back({count(row["rank"]), duration(row["wait_ns"]), count(row["last"]),
+                                  bar(row["wait_ns"].get<double>() / static_cast<double>(most))});
+  const json& straggler = data["straggler"];
+  section.notes.push_back(
+      fmt::format("Rank {} waited least; it was last in {:.1f} % of the collectives, and the others waited "
+                  "{} each for it.",
+                  straggler["rank"].dump(), straggler["last_share"].get<double>() * 100,
+                  duration_text(straggler["waited_ns"])));
+  section.notes.push_back(clocks_note(data["clocks"]));
+  return section;
+}
+
+Chapter collectives_chapter(const json& data) {
+  Chapter chapter{"collectives-chapter", "Collectives", {collective_kinds(data)}};
+  if (!data["straggler"].is_null()) chapter.sections.push_back(rank_waits(data));
+  return chapter;
+}
+
 Chapter layers_chapter(const json& report) {
   const json& layers = report["analysis"]["layers"];
   Section section{"layers", "Layers of the engine"};
@@ -504,6 +564,9 @@ std::vector<Chapter> chapters_of(const json& report) {
   }
   if (!report["analysis"]["layers"].is_null()) chapters.push_back(layers_chapter(report));
   if (!report["analysis"].value("counters", json()).is_null()) chapters.push_back(counters_chapter(report));
+  const json collectives = report["analysis"].value("collectives", json::object());
+  if (!collectives.value("kinds", json::array()).empty())
+    chapters.push_back(collectives_chapter(collectives));
   chapters.push_back(unknown_chapter(report));
   Section environment{"environment", "Environment"};
   environment.table = environment_table(report);

@@ -31,7 +31,7 @@ constexpr char kParameters[] = R"({
 constexpr char kResult[] = R"({
   "type": "object",
   "required": ["run_id", "window", "limiters", "devices", "steps", "top_kernels", "top_ops", "coverage", "counters",
-               "findings"],
+               "collectives", "findings"],
   "properties": {
     "counters": {
       "description": "what a counter profiler says of launches, by kernel; null without such",
@@ -184,6 +184,43 @@ std::string phases_text(const json& data, const TextStyle& style) {
   return out.empty() ? "" : "\n" + bold("Phases", style) + "\n" + out;
 }
 
+std::string straggler_text(const json& data) {
+  const json& straggler = data["straggler"];
+  if (straggler.is_null()) return "";
+  int64_t least = INT64_MAX, most = 0;
+  for (const json& row : data["waits"]) {
+    if (row["rank"] == straggler["rank"]) continue;
+    least = std::min(least, row["wait_ns"].get<int64_t>());
+    most = std::max(most, row["wait_ns"].get<int64_t>());
+  }
+  return fmt::format(
+      "  rank {} waits least and is last in {} of the collectives; the others wait {} to {}, {} of the "
+      "window for it\n",
+      straggler["rank"].dump(), percent_text(straggler["last_share"]), duration_text(least),
+      duration_text(most), percent_or_dash(straggler["window_share"]));
+}
+
+std::string collectives_text(const json& block, const TextStyle& style) {
+  if (block["kinds"].empty()) return "";
+  using enum TextTable::Align;
+  TextTable table({kRight, kRight, kRight, kRight, kRight, kLeft, kLeft});
+  table.add({"calls", "size p50", "dur p50", "transfer p50", "bus GB/s", "kind", "group"});
+  for (const json& row : block["kinds"]) {
+    const auto time = [&](const char* key) { return row[key].is_null() ? "-" : duration_text(row[key]); };
+    table.add({grouped(row["calls"]), row["bytes_p50"].is_null() ? "-" : bytes_text(row["bytes_p50"]),
+               time("dur_p50_ns"), time("transfer_p50_ns"),
+               row["busbw_bytes_per_s"].is_null()
+                   ? "-"
+                   : fmt::format("{:.2f}", row["busbw_bytes_per_s"].get<double>() * 1e-9),
+               row["kind"], shortened(row["group"].get<std::string>(), name_width(style))});
+  }
+  std::string out =
+      "\n" + bold("Collectives", style) + "\n" + table.text("  ", true, style) + straggler_text(block);
+  if (block.contains("absent"))
+    out += "  " + dim("no waits: " + block["absent"].get<std::string>(), style) + "\n";
+  return out;
+}
+
 std::string coverage_text(const json& data, const TextStyle& style) {
   std::string out;
   for (const json& row : data["coverage"]) {
@@ -248,7 +285,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   out += "\n" + limiters_text(data["limiters"], style);
   for (const json& device : data["devices"]) out += device_text(device, style);
   return out + kernels_text(data, style) + ops_text(data, style) + phases_text(data, style) +
-         coverage_text(data, style) + counters_text(data["counters"], style) + findings_text(data, style);
+         collectives_text(data["collectives"], style) + coverage_text(data, style) +
+         counters_text(data["counters"], style) + findings_text(data, style);
 }
 
 }  // namespace

@@ -1,0 +1,472 @@
+#include "assemble/clock_table.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "model/batch.h"
+#include "store/bundle_writer.h"
+#include "store/run_document.h"
+#include "store/run_views.h"
+#include "store/table_writer.h"
+
+namespace nl::assemble {
+namespace {
+
+using model::kNull;
+using model::TableId;
+using store::Chunk;
+using store::Connection;
+namespace columns = model::clock_fits;
+
+constexpr int64_t kMostKernels = 200'000;  // of a device; beyond, the tightest of each of so many windows
+
+/// One fit as the table shows it.
+struct FitRow {
+  int32_t clock = 0, reference = 0;
+  std::optional<int32_t> device = {};
+  std::string method = {};
+  bool applied = false;
+  ClockFit fit = {};
+};
+
+// ---- Devices
+// -----------------------------------------------------------------------------------------------------
+
+/// A kernel with its launch, or a call that waits for all work of the device.
+struct DeviceEvidence {
+  struct Kernel {
+    int64_t launch, start, end;
+  };
+  struct Sync {
+    int64_t called, returned;
+  };
+  std::vector<Kernel> kernels = {};
+  std::vector<Sync> syncs = {};
+};
+using DeviceKey = std::pair<int32_t, int32_t>;  // clock, device
+
+/// Of every window of launches the kernel that starts soonest after its launch: `windows` 0 takes all.
+std::string kernels_sql(int64_t rows) {
+  const std::string all =
+      "SELECT t.clock_id AS clock, k.device AS device, s.start_ns AS launch, k.start_ns AS start, k.start_ns "
+      "+ k.dur_ns AS \"end\" FROM kernels k JOIN kernel_links l ON l.kernel_id = k.kernel_id "
+      "JOIN spans s ON s.span_id = l.launch_span_id JOIN tracks t ON t.track_id = k.track_id "
+      "WHERE k.start_ns IS NOT NULL AND k.dur_ns >= 0 AND k.device IS NOT NULL AND k.graph_id IS NULL "
+      "AND abs(k.start_ns) < 4000000000000000000 AND k.dur_ns < 4000000000000000000";
+  if (rows <= kMostKernels) return all;
+  const std::string window = std::to_string((rows + kMostKernels - 1) / kMostKernels);
+  return "SELECT clock, device, arg_min(launch, start - launch), arg_min(start, start - launch), "
+         "arg_min(\"end\", start - launch) FROM (SELECT *, row_number() OVER (PARTITION BY clock, device "
+         "ORDER BY launch) // " +
+         window + " AS w FROM (" + all + ")) GROUP BY clock, device, w";
+}
+
+/// Calls that return when all work of the current device has ended.
+constexpr char kSyncs[] =
+    "SELECT t.clock_id, s.start_ns, s.start_ns + s.dur_ns FROM spans s JOIN tracks t ON t.track_id = "
+    "s.track_id WHERE s.kind = 'runtime' AND s.name IN ('cudaDeviceSynchronize', 'hipDeviceSynchronize', "
+    "'cuCtxSynchronize') AND s.dur_ns >= 0";
+
+Result<std::map<DeviceKey, DeviceEvidence>> load_devices(Connection& connection) {
+  std::map<DeviceKey, DeviceEvidence> devices;
+  NL_TRY(const int64_t rows, connection.integer("SELECT count(*) FROM kernels"));
+  NL_CHECK(connection.stream(kernels_sql(rows), [&](const Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      const int32_t clock = chunk.is_null(0, i) ? 0 : chunk.int32s(0)[i];
+      devices[{clock, chunk.int32s(1)[i]}].kernels.push_back(
+          {chunk.int64s(2)[i], chunk.int64s(3)[i], chunk.int64s(4)[i]});
+    }
+    return {};
+  }));
+  if (devices.empty()) return devices;
+  std::map<int32_t, std::vector<DeviceEvidence*>> by_clock;
+  for (auto& [key, evidence] : devices) by_clock[key.first].push_back(&evidence);
+  NL_CHECK(connection.stream(kSyncs, [&](const Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      const auto it = by_clock.find(chunk.is_null(0, i) ? 0 : chunk.int32s(0)[i]);
+      // With several devices nothing says which one is meant.
+      if (it != by_clock.end() && it->second.size() == 1)
+        it->second[0]->syncs.push_back({chunk.int64s(1)[i], chunk.int64s(2)[i]});
+    }
+    return {};
+  }));
+  return devices;
+}
+
+/// Records are launches in their order; a sync is evidence of the last kernel launched before it.
+ClockEvidence evidence_of(DeviceEvidence& device) {
+  auto& kernels = device.kernels;
+  std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.launch, a.start, a.end) < std::tie(b.launch, b.start, b.end);
+  });
+  std::sort(device.syncs.begin(), device.syncs.end(),
+            [](const auto& a, const auto& b) { return a.called < b.called; });
+  ClockEvidence evidence;
+  size_t sync = 0;
+  for (size_t i = 0; i < kernels.size(); i++) {
+    const auto record = static_cast<uint32_t>(i);
+    evidence.add_launch(kernels[i].launch, kernels[i].start, record);
+    const int64_t next = i + 1 < kernels.size() ? kernels[i + 1].launch : INT64_MAX;
+    while (sync < device.syncs.size() && device.syncs[sync].called <= kernels[i].launch) sync++;
+    if (sync < device.syncs.size() && device.syncs[sync].called < next)
+      evidence.add_sync(kernels[i].end, device.syncs[sync].returned, record);
+  }
+  return evidence;
+}
+
+/// With limits of one side nothing contradicts a corrupt record, and one would move all the others: what is
+/// far beyond nearly all is left out.
+void drop_isolated(ClockEvidence& evidence) {
+  const auto is_upper = [](const OffsetLimit& limit) { return limit.side == LimitSide::kUpper; };
+  if (evidence.limits.empty() || std::any_of(evidence.limits.begin(), evidence.limits.end(), is_upper))
+    return;
+  std::vector<int64_t> offsets;
+  for (const OffsetLimit& limit : evidence.limits) offsets.push_back(limit.offset_ns);
+  const auto most = offsets.begin() + static_cast<ptrdiff_t>(offsets.size() * 9 / 10);
+  std::nth_element(offsets.begin(), most, offsets.end());
+  const int64_t far = 10 * std::clamp<int64_t>(*most, 10'000, INT64_MAX / 10);
+  std::erase_if(evidence.limits, [&](const OffsetLimit& limit) {
+    if (limit.offset_ns > far) evidence.corrupt.push_back(limit.record);
+    return limit.offset_ns > far;
+  });
+}
+
+/// A clock that is off shows in many launches; a few are records that are off. With a bound fewer must do.
+bool is_clock_error(const ClockFit& fit) {
+  if (!fit.consistent || fit.keeps_assumed) return false;
+  const int64_t wrong = fit.violations_before - static_cast<int64_t>(fit.corrupt.size());
+  return wrong >= 2 && wrong * (fit.bound_ns() ? 20 : 2) >= fit.anchors;
+}
+
+Result<std::vector<FitRow>> device_rows(Connection& connection, const nlohmann::json& clocks) {
+  NL_TRY(auto devices, load_devices(connection));
+  std::vector<FitRow> rows;
+  for (auto& [key, device] : devices) {
+    FitOptions options;
+    options.keep_assumed = true;
+    if (static_cast<size_t>(key.first) < clocks.size())
+      options.slack_ns = clocks[static_cast<size_t>(key.first)].value("resolution_ns", int64_t{1}) - 1;
+    ClockEvidence evidence = evidence_of(device);
+    drop_isolated(evidence);
+    FitRow row{key.first, key.first, key.second, "causality", false, fit_clock(evidence, options)};
+    row.applied = is_clock_error(row.fit);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// ---- Ranks
+// -------------------------------------------------------------------------------------------------------
+
+/// A collective as two ranks saw it.
+struct Pair {
+  uint32_t mine, other;
+};
+
+class RankFitter {
+ public:
+  RankFitter(std::vector<RankClock> clocks, const std::vector<CollectiveCall>& calls)
+      : clocks_(std::move(clocks)), calls_(calls), matched_(match_collectives(calls)) {
+    std::sort(clocks_.begin(), clocks_.end(), [](const RankClock& a, const RankClock& b) {
+      return std::tie(a.rank, a.clock) < std::tie(b.rank, b.clock);
+    });
+  }
+
+  std::vector<RankFit> fit() {
+    std::set<int32_t> waiting;
+    for (size_t i = 1; i < clocks_.size(); i++) waiting.insert(clocks_[i].clock);
+    std::vector<int32_t> reached = {clocks_.front().clock};
+    for (size_t next = 0; next < reached.size(); next++) {
+      const auto pairs = pairs_with(reached[next], waiting);
+      for (const auto& [clock, shared] : pairs) {
+        RankFit fit = fit_pair(clock, reached[next], shared);
+        if (!fit.fit.consistent) continue;
+        fits_[clock] = std::move(fit);
+        waiting.erase(clock);
+        reached.push_back(clock);
+      }
+    }
+    for (const int32_t clock : waiting) fits_[clock] = without_evidence(clock);
+    std::vector<RankFit> fits;
+    for (size_t i = 1; i < clocks_.size(); i++) {
+      fits.push_back(std::move(fits_[clocks_[i].clock]));
+      for (ClockSegment& segment : fits.back().fit.segments)
+        segment.offset_ns -= assumed_offset(clocks_[i].clock);
+    }
+    return fits;
+  }
+
+ private:
+  const RankClock& clock_of(int32_t clock) const {
+    return *std::find_if(clocks_.begin(), clocks_.end(),
+                         [&](const RankClock& c) { return c.clock == clock; });
+  }
+
+  /// Collectives that waiting clocks share with one that is reached.
+  std::map<int32_t, std::vector<Pair>> pairs_with(int32_t reached, const std::set<int32_t>& waiting) const {
+    std::map<int32_t, std::vector<Pair>> pairs;
+    for (const CollectiveInstance& instance : matched_.instances) {
+      if (!syncs_implicitly(instance.kind)) continue;
+      const auto other = std::find_if(instance.calls.begin(), instance.calls.end(),
+                                      [&](uint32_t call) { return calls_[call].clock == reached; });
+      if (other == instance.calls.end()) continue;
+      for (const uint32_t mine : instance.calls) {
+        if (waiting.contains(calls_[mine].clock)) pairs[calls_[mine].clock].push_back({mine, *other});
+      }
+    }
+    return pairs;
+  }
+
+  RankFit fit_pair(int32_t clock, int32_t reached, std::vector<Pair> pairs) const {
+    std::sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
+      return std::tie(calls_[a.other].start_ns, a.mine) < std::tie(calls_[b.other].start_ns, b.mine);
+    });
+    ClockEvidence evidence;
+    for (size_t i = 0; i < pairs.size(); i++) {
+      const CollectiveCall& mine = calls_[pairs[i].mine];
+      const CollectiveCall& other = calls_[pairs[i].other];
+      if (const auto seen = on_reference(reached, other))
+        evidence.add_collective(mine.start_ns, mine.end_ns, seen->start, seen->end, static_cast<uint32_t>(i),
+                                seen->uncertain);
+    }
+    FitOptions options;
+    options.assumed_offset_ns = assumed_offset(clock);
+    return {clock, clocks_.front().clock, "collectives", fit_clock(evidence, options)};
+  }
+
+  struct Seen {
+    int64_t start, end, uncertain;
+  };
+  /// Nothing if it is not known how good the times are.
+  std::optional<Seen> on_reference(int32_t clock, const CollectiveCall& call) const {
+    const auto it = fits_.find(clock);
+    if (it == fits_.end()) return Seen{call.start_ns, call.end_ns, 0};
+    const ClockFit& fit = it->second.fit;
+    const auto a = fit.bound_at(call.start_ns), b = fit.bound_at(call.end_ns);
+    if (!a || !b) return std::nullopt;
+    return Seen{fit.map(call.start_ns), fit.map(call.end_ns), std::max(*a, *b)};
+  }
+
+  /// What stored times and bases say.
+  int64_t assumed_offset(int32_t clock) const {
+    int64_t offset = 0;
+    return __builtin_sub_overflow(clock_of(clock).base_ns, clocks_.front().base_ns, &offset) ? 0 : offset;
+  }
+
+  RankFit without_evidence(int32_t clock) const {
+    RankFit fit{clock, clocks_.front().clock, "none", {}};
+    if (!clock_of(clock).is_unix || !clocks_.front().is_unix) return fit;
+    fit.method = "realtime_rendezvous";
+    fit.fit.segments.push_back({});
+    fit.fit.segments.back().offset_ns = assumed_offset(clock);
+    return fit;
+  }
+
+  std::vector<RankClock> clocks_;
+  const std::vector<CollectiveCall>& calls_;
+  MatchedCollectives matched_;
+  std::map<int32_t, RankFit> fits_;
+};
+
+/// The base that views add to stored times.
+int64_t base_of(const std::vector<store::ClockBase>& clocks, int32_t clock) {
+  const auto at = static_cast<size_t>(clock);
+  if (clock >= 0 && at < clocks.size() && clocks[at].is_unix) return clocks[at].base_ns;
+  const auto known =
+      std::find_if(clocks.begin(), clocks.end(), [](const store::ClockBase& c) { return c.is_unix; });
+  return known == clocks.end() ? 0 : known->base_ns;
+}
+
+Result<std::vector<RankClock>> load_clocks(Connection& connection,
+                                           const std::vector<store::ClockBase>& bases) {
+  std::vector<RankClock> clocks;
+  NL_CHECK(connection.stream(
+      "SELECT clock_id, coalesce(min(rank), clock_id)::INTEGER FROM tracks WHERE clock_id IS NOT NULL "
+      "GROUP BY clock_id ORDER BY clock_id",
+      [&](const Chunk& chunk) -> Result<void> {
+        for (size_t i = 0; i < chunk.size(); i++) {
+          const int32_t clock = chunk.int32s(0)[i];
+          const auto at = static_cast<size_t>(clock);
+          if (clock < 0 || at >= bases.size()) continue;
+          clocks.push_back({clock, chunk.int32s(1)[i], bases[at].is_unix, base_of(bases, clock)});
+        }
+        return {};
+      }));
+  return clocks;
+}
+
+/// Device times that a causality fit corrects are corrected before ranks are compared.
+void correct_device_times(const std::vector<FitRow>& devices, std::vector<CollectiveCall>& calls) {
+  std::map<int32_t, std::vector<const FitRow*>> by_clock;
+  for (const FitRow& row : devices) by_clock[row.clock].push_back(&row);
+  for (CollectiveCall& call : calls) {
+    const auto it = by_clock.find(call.clock);
+    if (it == by_clock.end() || it->second.size() != 1 || !it->second[0]->applied) continue;
+    call.start_ns = it->second[0]->fit.map(call.start_ns);
+    call.end_ns = it->second[0]->fit.map(call.end_ns);
+  }
+}
+
+Result<std::vector<FitRow>> rank_rows(Connection& connection, const std::vector<store::ClockBase>& bases,
+                                      const std::vector<FitRow>& devices) {
+  std::vector<FitRow> rows;
+  NL_TRY(auto clocks, load_clocks(connection, bases));
+  if (clocks.size() < 2) return rows;
+  NL_TRY(auto calls, load_collectives(connection));
+  correct_device_times(devices, calls);
+  for (RankFit& fit : fit_ranks(std::move(clocks), calls)) {
+    const bool applied = !fit.fit.segments.empty();
+    rows.push_back({fit.clock, fit.reference, {}, fit.method, applied, std::move(fit.fit)});
+  }
+  return rows;
+}
+
+// ---- Table
+// -------------------------------------------------------------------------------------------------------
+
+class FitWriter {
+ public:
+  FitWriter(const std::shared_ptr<store::Engine>& engine, const std::string& path)
+      : writer_(engine, TableId::clock_fits, path, store::TableWriter::Columns::kAll), batch_(pool_.take()) {}
+
+  /// A fit without segments has one row, so that its evidence is told.
+  void add(const FitRow& row) {
+    const auto& segments = row.fit.segments;
+    for (size_t i = 0; i < std::max<size_t>(1, segments.size()); i++)
+      add_segment(row, static_cast<int64_t>(i), segments.empty() ? nullptr : &segments[i]);
+  }
+  Result<void> finish() {
+    NL_CHECK(writer_.push(std::move(batch_)));
+    NL_CHECK(writer_.finish());
+    return {};
+  }
+
+ private:
+  void set(size_t row, int column, std::optional<int64_t> value) {
+    if (value) batch_->set(TableId::clock_fits, row, column, *value);
+  }
+
+  void add_segment(const FitRow& row, int64_t number, const ClockSegment* segment) {
+    const size_t at = batch_->add_row(TableId::clock_fits);
+    const ClockFit& fit = row.fit;
+    set(at, columns::clock_id, row.clock);
+    if (row.device) set(at, columns::device, *row.device);
+    set(at, columns::segment, number);
+    set(at, columns::reference_clock_id, row.reference);
+    batch_->set_text(TableId::clock_fits, at, columns::method, row.method);
+    set(at, columns::anchors, fit.anchors);
+    set(at, columns::min_rtt_ns, fit.min_rtt_ns);
+    set(at, columns::residual_p50_ns, fit.residual_p50_ns);
+    set(at, columns::residual_p99_ns, fit.residual_p99_ns);
+    set(at, columns::violations_before, fit.violations_before);
+    set(at, columns::violations_after, fit.violations_after);
+    set(at, columns::applied, row.applied ? 1 : 0);
+    set(at, columns::corrupt_records, static_cast<int64_t>(fit.corrupt.size()));
+    if (segment == nullptr) return;
+    set(at, columns::from_ns, segment->from_ns);
+    set(at, columns::offset_ns, segment->offset_ns);
+    batch_->set_double(TableId::clock_fits, at, columns::drift_ppm, segment->drift_ppm);
+    set(at, columns::origin_ns, segment->origin_ns);
+    set(at, columns::bound_ns, segment->bound_ns);
+    set(at, columns::in_doubt, segment->is_transition ? 1 : 0);
+  }
+
+  model::BatchPool pool_;
+  store::TableWriter writer_;
+  std::shared_ptr<model::Batch> batch_;
+};
+
+}  // namespace
+
+Result<void> create_stored_views(Connection& connection, const std::string& bundle,
+                                 const std::string& derived_folder) {
+  NL_TRY(auto files, store::run_files(bundle));
+  files.clocks.clear();
+  files.derived.clear();
+  NL_CHECK(store::create_views(connection, files, false, {"tracks", "spans", "kernels"}));
+  const std::string links = derived_folder + "/" + store::table_file_name("kernel_links");
+  const bool has = files.tables.contains("kernels") && !derived_folder.empty();
+  return connection.run(
+      "CREATE VIEW kernel_links AS " +
+      (has ? "SELECT file_row_number AS kernel_id, launch_span_id, op_id FROM read_parquet(" +
+                 store::sql_quoted(links) + ", file_row_number = true)"
+           : std::string("SELECT NULL::BIGINT AS kernel_id, NULL::BIGINT AS launch_span_id, NULL::BIGINT AS "
+                         "op_id WHERE false")));
+}
+
+std::vector<RankFit> fit_ranks(std::vector<RankClock> clocks, const std::vector<CollectiveCall>& calls) {
+  if (clocks.empty()) return {};
+  return RankFitter(std::move(clocks), calls).fit();
+}
+
+Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
+                              const std::string& folder) {
+  NL_TRY(const auto document, store::read_run_document_quickly(bundle + "/run.json"));
+  NL_TRY(const auto files, store::run_files(bundle));
+  NL_TRY(Connection connection, engine->connect());
+  NL_CHECK(connection.run("CREATE SCHEMA clocks; USE clocks"));
+  NL_CHECK(create_stored_views(connection, bundle, folder));
+  NL_TRY(auto rows, device_rows(connection, document["clocks"]));
+  NL_TRY(auto ranks, rank_rows(connection, files.clocks, rows));
+  NL_CHECK(connection.run("USE main; DROP SCHEMA clocks CASCADE"));
+  std::move(ranks.begin(), ranks.end(), std::back_inserter(rows));
+  if (rows.empty()) return {};
+  FitWriter writer(engine, folder + "/" + store::table_file_name("clock_fits"));
+  for (const FitRow& row : rows) writer.add(row);
+  return writer.finish();
+}
+
+// ---- Reading it
+// --------------------------------------------------------------------------------------------------
+
+Result<LoadedFits> load_clock_fits(Connection& connection, const std::vector<store::ClockBase>& clocks) {
+  LoadedFits fits;
+  for (size_t i = 0; i < clocks.size(); i++) fits.bases.push_back(base_of(clocks, static_cast<int32_t>(i)));
+  NL_CHECK(connection.stream(
+      "SELECT clock_id, reference_clock_id, from_ns, origin_ns, offset_ns, drift_ppm, bound_ns, method FROM "
+      "clock_fits WHERE device IS NULL AND applied = 1 ORDER BY clock_id, segment",
+      [&](const Chunk& chunk) -> Result<void> {
+        for (size_t i = 0; i < chunk.size(); i++) {
+          ClockSegment segment;
+          segment.from_ns = segment.evidence_from_ns = segment.evidence_to_ns = chunk.int64s(2)[i];
+          segment.origin_ns = chunk.int64s(3)[i];
+          segment.offset_ns = chunk.int64s(4)[i];
+          segment.drift_ppm = chunk.doubles(5)[i];
+          if (!chunk.is_null(6, i)) segment.bound_ns = chunk.int64s(6)[i];
+          fits.clocks[chunk.int32s(0)[i]].push_back(segment);
+          fits.methods[chunk.int32s(0)[i]] = chunk.text(7, i);
+          fits.reference = chunk.int32s(1)[i];
+        }
+        return {};
+      }));
+  return fits;
+}
+
+namespace {
+
+const ClockSegment& segment_at(const std::vector<ClockSegment>& segments, int64_t time_ns) {
+  const auto after = std::upper_bound(segments.begin(), segments.end(), time_ns,
+                                      [](int64_t time, const ClockSegment& s) { return time < s.from_ns; });
+  return after == segments.begin() ? segments.front() : *(after - 1);
+}
+
+}  // namespace
+
+int64_t LoadedFits::map(int32_t clock, int64_t time_ns) const {
+  const auto it = clocks.find(clock);
+  const int64_t mapped = it == clocks.end() ? time_ns : segment_at(it->second, time_ns).map(time_ns);
+  const auto at = static_cast<size_t>(clock);
+  int64_t common = 0;
+  const bool based = at < bases.size() && !__builtin_add_overflow(mapped, bases[at], &common);
+  return based ? common : mapped;
+}
+
+std::optional<int64_t> LoadedFits::bound_at(int32_t clock, int64_t time_ns) const {
+  if (clock == reference) return 0;
+  const auto it = clocks.find(clock);
+  return it == clocks.end() ? std::nullopt : segment_at(it->second, time_ns).bound_ns;
+}
+
+}  // namespace nl::assemble

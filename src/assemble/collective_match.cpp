@@ -1,0 +1,269 @@
+#include "assemble/collective_match.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace nl::assemble {
+namespace {
+
+using enum CollectiveKind;
+
+constexpr struct {
+  CollectiveKind kind;
+  std::string_view name;
+} kNames[] = {{kAllReduce, "all_reduce"},
+              {kAllGather, "all_gather"},
+              {kReduceScatter, "reduce_scatter"},
+              {kAllToAll, "all_to_all"},
+              {kAllToAllV, "all_to_all_v"},
+              {kBarrier, "barrier"},
+              {kBroadcast, "broadcast"},
+              {kReduce, "reduce"},
+              {kGather, "gather"},
+              {kScatter, "scatter"},
+              {kSend, "send"},
+              {kRecv, "recv"},
+              {kSendRecv, "send_recv"},
+              {kOther, "other"}};
+
+/// The first that a name contains, once it is lower case letters only.
+constexpr struct {
+  std::string_view word;
+  CollectiveKind kind;
+} kWords[] = {{"barrier", kBarrier},
+              {"allreduce", kAllReduce},
+              {"crossdevicereduce", kAllReduce},
+              {"allgather", kAllGather},
+              {"reducescatter", kReduceScatter},
+              {"alltoallv", kAllToAllV},
+              {"alltoall", kAllToAll},
+              {"sendrecv", kSendRecv},
+              {"broadcast", kBroadcast},
+              {"reduce", kReduce},
+              {"gather", kGather},
+              {"scatter", kScatter},
+              {"send", kSend},
+              {"recv", kRecv}};
+
+}  // namespace
+
+std::string_view collective_kind_name(CollectiveKind kind) {
+  for (const auto& [named, name] : kNames) {
+    if (named == kind) return name;
+  }
+  return "other";
+}
+
+CollectiveKind collective_kind(std::string_view name) {
+  std::string letters;
+  for (const char c : lower(std::string(name.substr(0, name.find('('))))) {
+    if (c >= 'a' && c <= 'z') letters += c;
+  }
+  for (const auto& [word, kind] : kWords) {
+    if (letters.find(word) != std::string::npos) return kind;
+  }
+  return kOther;
+}
+
+bool syncs_implicitly(CollectiveKind kind) {
+  return kind == kAllReduce || kind == kAllGather || kind == kReduceScatter || kind == kAllToAll ||
+         kind == kBarrier;
+}
+
+bool is_point_to_point(CollectiveKind kind) {
+  return kind == kSend || kind == kRecv || kind == kSendRecv;
+}
+
+std::optional<int64_t> dtype_bytes(std::string_view dtype) {
+  const std::string name = lower(std::string(dtype));
+  static const std::map<std::string, int64_t, std::less<>> kBytes = {
+      {"float", 4},    {"float32", 4}, {"double", 8}, {"float64", 8}, {"half", 2},  {"float16", 2},
+      {"bfloat16", 2}, {"int", 4},     {"int32", 4},  {"long", 8},    {"int64", 8}, {"short", 2},
+      {"int16", 2},    {"char", 1},    {"int8", 1},   {"byte", 1},    {"uint8", 1}, {"bool", 1}};
+  if (name.starts_with("float8")) return 1;
+  const auto it = kBytes.find(name);
+  return it == kBytes.end() ? std::nullopt : std::optional(it->second);
+}
+
+// ---- Loading
+// -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Kernels of communication libraries with what they or the op that launched them say of the collective.
+constexpr char kCalls[] =
+    "WITH found AS (SELECT k.kernel_id, k.track_id, k.start_ns, k.dur_ns, k.name, "
+    "coalesce(k.args ->> '$.\"Collective name\"', s.args ->> '$.\"Collective name\"') AS said, "
+    "CASE WHEN k.args ->> '$.\"Collective name\"' IS NULL THEN s.args ELSE k.args END AS args "
+    "FROM kernels k LEFT JOIN kernel_links l ON l.kernel_id = k.kernel_id "
+    "LEFT JOIN (SELECT span_id, args FROM spans WHERE name = 'record_param_comms') s "
+    "ON s.span_id = l.op_id "
+    "WHERE regexp_matches(k.name, '(?i)^(void )?[a-z_:]*([nr]ccl|msccl|cross_device_reduce)')) "
+    "SELECT coalesce(t.rank, t.clock_id, 0)::INTEGER, coalesce(t.clock_id, 0)::INTEGER, f.start_ns, "
+    "f.dur_ns, "
+    "f.name, f.said, f.args ->> '$.\"Process Group Name\"', f.args ->> '$.\"Process Group Ranks\"', "
+    "try_cast(f.args ->> '$.\"Group size\"' AS BIGINT), try_cast(f.args ->> '$.\"Seq\"' AS BIGINT), "
+    "try_cast(f.args ->> '$.\"In msg nelems\"' AS BIGINT), try_cast(f.args ->> '$.\"Out msg nelems\"' AS "
+    "BIGINT), f.args ->> '$.\"dtype\"', f.args ->> '$.\"In split size\"' "
+    "FROM found f JOIN tracks t ON t.track_id = f.track_id "
+    "WHERE f.start_ns IS NOT NULL AND f.dur_ns >= 0 ORDER BY 1, f.start_ns, f.kernel_id";
+
+/// Most runs have none: then nothing else is read.
+constexpr char kAnyCalls[] =
+    "SELECT count(*) FROM (SELECT DISTINCT name FROM kernels) WHERE "
+    "regexp_matches(name, '(?i)^(void )?[a-z_:]*([nr]ccl|msccl|cross_device_reduce)')";
+
+std::string text_or_empty(const store::Chunk& chunk, size_t column, size_t row) {
+  return chunk.is_null(column, row) ? std::string() : std::string(chunk.text(column, row));
+}
+
+std::optional<int64_t> number(const store::Chunk& chunk, size_t column, size_t row) {
+  if (chunk.is_null(column, row)) return std::nullopt;
+  return chunk.int64s(column)[row];
+}
+
+/// What a collective moves in all: the larger side of it.
+std::optional<int64_t> message_bytes(const store::Chunk& chunk, size_t row) {
+  const auto in = number(chunk, 10, row), out = number(chunk, 11, row);
+  const auto size = dtype_bytes(text_or_empty(chunk, 12, row));
+  int64_t bytes = 0;
+  if (!size || (!in && !out)) return std::nullopt;
+  const int64_t elements = std::max(in.value_or(0), out.value_or(0));
+  if (elements < 0 || __builtin_mul_overflow(elements, *size, &bytes)) return std::nullopt;
+  return bytes;
+}
+
+CollectiveKind kind_of(const std::string& said, std::string_view kernel, const std::string& splits) {
+  CollectiveKind kind = collective_kind(said.empty() ? kernel : std::string_view(said));
+  if (kind == kOther && !said.empty()) kind = collective_kind(kernel);
+  const bool uneven = !splits.empty() && splits != "[]";
+  return kind == kAllToAll && uneven ? kAllToAllV : kind;
+}
+
+CollectiveCall call_of(const store::Chunk& chunk, size_t row) {
+  CollectiveCall call;
+  call.rank = chunk.int32s(0)[row];
+  call.clock = chunk.int32s(1)[row];
+  call.start_ns = chunk.int64s(2)[row];
+  if (__builtin_add_overflow(call.start_ns, chunk.int64s(3)[row], &call.end_ns)) call.end_ns = call.start_ns;
+  call.kind = kind_of(text_or_empty(chunk, 5, row), chunk.text(4, row), text_or_empty(chunk, 13, row));
+  const std::string name = text_or_empty(chunk, 6, row), ranks = text_or_empty(chunk, 7, row);
+  call.group = name + (ranks.empty() || ranks == "[]" ? "" : (name.empty() ? "" : " ") + ranks);
+  call.group_size = number(chunk, 8, row);
+  call.sequence = number(chunk, 9, row);
+  call.bytes = message_bytes(chunk, row);
+  return call;
+}
+
+}  // namespace
+
+Result<std::vector<CollectiveCall>> load_collectives(store::Connection& connection) {
+  std::vector<CollectiveCall> calls;
+  NL_TRY(const int64_t any, connection.integer(kAnyCalls));
+  if (any == 0) return calls;
+  NL_CHECK(connection.stream(kCalls, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t row = 0; row < chunk.size(); row++) calls.push_back(call_of(chunk, row));
+    return {};
+  }));
+  return calls;
+}
+
+// ---- Matching
+// ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int64_t kMostShift = 8;
+
+/// The calls of one group and kind, by rank, each in order of time.
+using RankCalls = std::map<int32_t, std::vector<uint32_t>>;
+
+class Matcher {
+ public:
+  explicit Matcher(const std::vector<CollectiveCall>& calls) : calls_(calls) {}
+
+  MatchedCollectives match() {
+    std::map<std::pair<CollectiveKind, std::string>, RankCalls> groups;
+    for (uint32_t i = 0; i < calls_.size(); i++) {
+      if (!is_point_to_point(calls_[i].kind))
+        groups[{calls_[i].kind, calls_[i].group}][calls_[i].rank].push_back(i);
+    }
+    for (const auto& [key, ranks] : groups) add_group(ranks);
+    return std::move(matched_);
+  }
+
+ private:
+  void add_group(const RankCalls& ranks) {
+    std::map<int64_t, std::vector<uint32_t>> by_number;
+    for (const auto& [rank, calls] : ranks) {
+      const bool numbered = has_numbers(calls);
+      const int64_t shift = numbered ? 0 : shift_of(ranks.begin()->second, calls);
+      for (size_t i = 0; i < calls.size(); i++) {
+        const int64_t at = numbered ? *calls_[calls[i]].sequence : static_cast<int64_t>(i) + shift;
+        by_number[at].push_back(calls[i]);
+      }
+    }
+    for (auto& [at, calls] : by_number) add_instance(calls);
+  }
+
+  bool has_numbers(const std::vector<uint32_t>& calls) const {
+    std::set<int64_t> numbers;
+    for (const uint32_t call : calls) {
+      if (!calls_[call].sequence || !numbers.insert(*calls_[call].sequence).second) return false;
+    }
+    return true;
+  }
+
+  /// A capture may begin a few collectives later than that of the first rank: the sizes tell.
+  int64_t shift_of(const std::vector<uint32_t>& first, const std::vector<uint32_t>& own) const {
+    int64_t best = 0, most = -1;
+    for (int64_t step = 0; step <= 2 * kMostShift; step++) {
+      const int64_t shift = step % 2 == 0 ? step / 2 : -(step + 1) / 2;
+      const int64_t same = same_sizes(first, own, shift);
+      if (same > most) {
+        most = same;
+        best = shift;
+      }
+    }
+    return best;
+  }
+
+  int64_t same_sizes(const std::vector<uint32_t>& first, const std::vector<uint32_t>& own,
+                     int64_t shift) const {
+    int64_t same = 0;
+    for (size_t i = 0; i < own.size(); i++) {
+      const int64_t at = static_cast<int64_t>(i) + shift;
+      if (at < 0 || at >= static_cast<int64_t>(first.size())) continue;
+      same += calls_[own[i]].bytes == calls_[first[static_cast<size_t>(at)]].bytes;
+    }
+    return same;
+  }
+
+  void add_instance(const std::vector<uint32_t>& calls) {
+    const auto& bytes = calls_[calls.front()].bytes;
+    if (calls.size() < 2) {
+      matched_.unmatched_calls++;
+    } else if (std::any_of(calls.begin(), calls.end(),
+                           [&](uint32_t c) { return calls_[c].bytes != bytes; })) {
+      matched_.different_sizes += static_cast<int64_t>(calls.size());
+    } else {
+      const CollectiveCall& one = calls_[calls.front()];
+      matched_.instances.push_back({one.kind, one.group, bytes, calls});
+    }
+  }
+
+  const std::vector<CollectiveCall>& calls_;
+  MatchedCollectives matched_;
+};
+
+}  // namespace
+
+MatchedCollectives match_collectives(const std::vector<CollectiveCall>& calls) {
+  return Matcher(calls).match();
+}
+
+}  // namespace nl::assemble
