@@ -6,7 +6,9 @@ usage: fuzz/make_corpus.py     (needs the zstd command for the zstd seeds; they 
 import gzip
 import pathlib
 import shutil
+import sqlite3
 import subprocess
+import tempfile
 
 CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "tests/golden"
@@ -16,10 +18,10 @@ WINDOW = [0, 1, 2, 3]
 TWO_THREADS = 4
 FORCED = 8
 # Byte 1: the forced adapter, in the order of their names, and the forced role.
-ADAPTERS = sorted(path.name for path in (CORPUS.parents[1] / "src/ingest/adapters").glob("*.cpp"))
-CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS_STATS, ONNXRUNTIME, TELEMETRY, TRTEXEC = (
-    ADAPTERS.index(f"{name}.cpp") for name in
-    ("chrome", "kineto", "ncu", "neurolens_json", "nsys_stats", "onnxruntime", "telemetry", "trtexec"))
+ADAPTERS = sorted(path.stem.replace("_", "-") for path in (GOLDEN.parents[1] / "src/ingest/adapters").glob("*.cpp"))
+CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS, NSYS_STATS, ONNXRUNTIME, TELEMETRY, TRTEXEC = map(
+    ADAPTERS.index,
+    ["chrome", "kineto", "ncu", "neurolens-json", "nsys", "nsys-stats", "onnxruntime", "telemetry", "trtexec"])
 DEVICE, LAYERS, PROFILE, SUMMARY, TIMES = (role << 4 for role in range(1, 6))
 
 
@@ -248,6 +250,18 @@ def golden():
                 yield f"golden_{adapter}_{folder.name}", (WINDOW[0] | FORCED | spread(6), number), path.read_bytes()
 
 
+def databases():
+    """The cases of the golden tests of nsys as databases with small pages, so that there are many of them."""
+    for folder in sorted((GOLDEN / "nsys").iterdir()):
+        with tempfile.TemporaryDirectory() as temp:
+            path = pathlib.Path(temp) / "nsys.sqlite"
+            database = sqlite3.connect(path, isolation_level=None)
+            database.execute("PRAGMA page_size=512")
+            database.executescript((folder / "input.sql").read_text())
+            database.close()
+            yield f"golden_nsys_{folder.name}", (WINDOW[0] | FORCED, NSYS), path.read_bytes()
+
+
 def zstd(text):
     return subprocess.run(["zstd", "-q", "-9", "--check", "-c"], input=text, stdout=subprocess.PIPE, check=True).stdout
 
@@ -271,7 +285,7 @@ def main():
     seeds = [(name, options(byte), text.encode()) for name, byte, text in [*texts(), *run_files()]]
     seeds += [(name, options(byte), data) for name, byte, data in compressed()]
     seeds += [(name, options(*both), text.encode()) for name, both, text in other_adapters()]
-    seeds += [(name, options(*both), data) for name, both, data in [*golden(), *tables()]]
+    seeds += [(name, options(*both), data) for name, both, data in [*golden(), *databases(), *tables()]]
     for name, both, data in seeds:
         (CORPUS / name).write_bytes(both + data)
     largest = max((CORPUS / name).stat().st_size for name, _, _ in seeds)

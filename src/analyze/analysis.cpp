@@ -34,9 +34,13 @@ json share_of(int64_t part, int64_t whole) {
 /// Entry of a device in run.json; of several ranks' files the first that has it. null if there is none.
 json hardware_of(const json& document, const Device& device) {
   const json& all = document["hardware"]["devices"];
+  const json* found = nullptr;
   for (const auto& entry : all) {
-    if (device.number && entry["device"] == *device.number) return entry;
+    if (!device.number || entry["device"] != *device.number) continue;
+    const bool own = device.rank && entry.value("rank", int64_t{-1}) == *device.rank;
+    if (own || found == nullptr) found = &entry;
   }
+  if (found != nullptr) return *found;
   return !device.number && !device.is_host && all.size() == 1 ? all[0] : json(nullptr);
 }
 

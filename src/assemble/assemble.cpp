@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "assemble/launch_joins.h"
 #include "base/files.h"
 #include "store/bundle_writer.h"
 #include "store/run_views.h"
@@ -45,6 +46,9 @@ class RowWriter {
   size_t add() { return batch_->add_row(table_); }
   void set(size_t row, int column, int64_t value) {
     if (value != kNull) batch_->set(table_, row, column, value);
+  }
+  void set_text(size_t row, int column, std::string_view text) {
+    batch_->set_text(table_, row, column, text);
   }
   /// To be called after each row.
   Result<void> flush_if_full() {
@@ -89,34 +93,60 @@ Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string
   return writer.finish();
 }
 
+/// Finds the launch of device work: the call with its correlation id in its namespace; of several the first
+/// in the source.
+class LaunchFinder {
+ public:
+  LaunchFinder(std::vector<Launch> launches, const std::vector<int32_t>& id_scopes, const SpanForest& spans)
+      : launches_(std::move(launches)), id_scopes_(id_scopes), spans_(spans) {
+    const auto before = [this](const Launch& a, const Launch& b) {
+      return key(a) != key(b) ? key(a) < key(b) : a.span_id < b.span_id;
+    };
+    if (!std::is_sorted(launches_.begin(), launches_.end(), before))
+      std::sort(launches_.begin(), launches_.end(), before);
+  }
+
+  /// nullptr if it is not in the capture.
+  const Launch* find(const LaunchedWork& work) const {
+    const Key wanted{int64_t{work.correlation_id}, scope(work.track_id)};
+    const auto it = std::lower_bound(launches_.begin(), launches_.end(), wanted,
+                                     [this](const Launch& launch, const Key& k) { return key(launch) < k; });
+    return it != launches_.end() && key(*it) == wanted ? &*it : nullptr;
+  }
+
+ private:
+  using Key = std::pair<int64_t, int32_t>;
+
+  int32_t scope(int32_t track) const {
+    const auto at = static_cast<size_t>(track);
+    return track >= 0 && at < id_scopes_.size() ? id_scopes_[at] : Collector::kNoScope;
+  }
+  Key key(const Launch& launch) const {
+    return {int64_t{launch.correlation_id},
+            id_scopes_.empty() ? Collector::kNoScope : scope(spans_.track(launch.span_id))};
+  }
+
+  std::vector<Launch> launches_;
+  const std::vector<int32_t>& id_scopes_;
+  const SpanForest& spans_;
+};
+
 Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::string& folder, TableId table,
-                         const std::vector<int64_t>& correlations, const std::vector<Launch>& launches,
+                         const std::vector<LaunchedWork>& works, const LaunchFinder& launches,
                          const SpanForest& spans) {
   static_assert(int{model::kernel_links::launch_span_id} == int{model::copy_links::launch_span_id});
   static_assert(int{model::kernel_links::op_id} == int{model::copy_links::op_id});
-  if (correlations.empty()) return {};
+  if (works.empty()) return {};
   RowWriter writer(engine, table, folder);
-  for (const int64_t correlation : correlations) {
+  for (const LaunchedWork& work : works) {
     const size_t row = writer.add();
-    const auto it =
-        std::lower_bound(launches.begin(), launches.end(), correlation,
-                         [](const Launch& launch, int64_t id) { return launch.correlation_id < id; });
-    if (it != launches.end() && it->correlation_id == correlation) {
-      writer.set(row, model::kernel_links::launch_span_id, int64_t{it->span_id});
-      writer.set(row, model::kernel_links::op_id, spans.place(it->span_id).op_id);
+    if (const Launch* launch = launches.find(work)) {
+      writer.set(row, model::kernel_links::launch_span_id, int64_t{launch->span_id});
+      writer.set(row, model::kernel_links::op_id, spans.place(launch->span_id).op_id);
     }
     NL_CHECK(writer.flush_if_full());
   }
   return writer.finish();
-}
-
-/// By correlation id; of several with one id the first in the source comes first.
-void sort_launches(std::vector<Launch>& launches) {
-  const auto before = [](const Launch& a, const Launch& b) {
-    return a.correlation_id != b.correlation_id ? a.correlation_id < b.correlation_id : a.span_id < b.span_id;
-  };
-  if (!std::is_sorted(launches.begin(), launches.end(), before))
-    std::sort(launches.begin(), launches.end(), before);
 }
 
 // ---- From the facts
@@ -170,12 +200,51 @@ Result<void> write_links_by_joining(Connection& connection, const std::string& f
                                  ? "(SELECT file_row_number AS span_id, op_id FROM read_parquet(" +
                                        store::sql_quoted(tree_path) + ", file_row_number = true))"
                                  : "(SELECT NULL::BIGINT AS span_id, NULL::BIGINT AS op_id WHERE false)";
-  return connection.run("COPY (SELECT l.span_id AS launch_span_id, t.op_id FROM " + table +
-                        " f LEFT JOIN (SELECT correlation_id, min(span_id) AS span_id FROM spans "
-                        "WHERE kind IN ('runtime', 'op') AND correlation_id <> 0 GROUP BY correlation_id) l "
-                        "ON l.correlation_id = f.correlation_id LEFT JOIN " +
+  const auto scoped = [](const std::string& of) {
+    return "(SELECT r.*, coalesce(s.id_scope, -1) AS id_scope FROM " + of +
+           " r LEFT JOIN tracks s ON s.track_id = r.track_id)";
+  };
+  return connection.run("COPY (SELECT l.span_id AS launch_span_id, t.op_id FROM " + scoped(table) +
+                        " f LEFT JOIN (SELECT correlation_id, id_scope, min(span_id) AS span_id FROM " +
+                        scoped("spans") +
+                        "WHERE kind IN ('runtime', 'op') AND correlation_id <> 0 GROUP BY ALL) l "
+                        "ON l.correlation_id = f.correlation_id AND l.id_scope = f.id_scope LEFT JOIN " +
                         places + " t ON t.span_id = l.span_id ORDER BY f." + key + ") TO " +
                         store::sql_quoted(table_path(folder, links)) + " " + store::parquet_options(rows));
+}
+
+// ---- Between sources
+
+Result<void> write_launch_matches(const std::shared_ptr<Engine>& engine, Connection& connection,
+                                  const std::string& folder) {
+  namespace columns = model::launch_matches;
+  NL_TRY(const auto joined, join_launches(connection));
+  RowWriter writer(engine, TableId::launch_matches, folder);
+  for (const auto& launch : joined) {
+    const size_t row = writer.add();
+    if (launch) {
+      writer.set(row, columns::kernel_id, launch->kernel_id);
+      writer.set_text(row, columns::matched_by, matched_by_name(launch->match.by));
+      writer.set_text(row, columns::name_by, launch->match.by_function ? "function" : "name");
+      writer.set(row, columns::same_ranges, launch->match.by_ranges ? 1 : kNull);
+    }
+    NL_CHECK(writer.flush_if_full());
+  }
+  return writer.finish();
+}
+
+/// Tables that need the facts of several sources. Tree and links are written already.
+Result<void> write_joins(const std::shared_ptr<Engine>& engine, const std::string& bundle,
+                         const std::string& folder) {
+  NL_TRY(auto files, store::run_files(bundle));
+  if (!files.tables.contains("profiled_launches") || !files.tables.contains("kernels")) return {};
+  files.derived = folder;
+  NL_CHECK(mark_complete(folder));  // views see only what is marked
+  NL_TRY(Connection connection, engine->connect());
+  NL_CHECK(connection.run("CREATE SCHEMA joins; USE joins"));
+  NL_CHECK(store::create_views(connection, files, true));
+  NL_CHECK(write_launch_matches(engine, connection, folder));
+  return connection.run("USE main; DROP SCHEMA joins CASCADE");
 }
 
 Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string& bundle,
@@ -187,6 +256,7 @@ Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string
   NL_CHECK(write_tree_by_sorting(connection, folder));
   NL_CHECK(write_links_by_joining(connection, folder, "kernels", "kernel_id", TableId::kernel_links));
   NL_CHECK(write_links_by_joining(connection, folder, "copies", "copy_id", TableId::copy_links));
+  NL_CHECK(write_joins(engine, bundle, folder));
   return mark_complete(folder);
 }
 
@@ -199,12 +269,18 @@ Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std:
   const SpanForest& spans = collected.spans;
   NL_CHECK(collected.spans.build());
   NL_CHECK(write_tree(engine, folder, spans));
-  NL_TRY(auto launches, collected.launches.take());
-  sort_launches(launches);
+  NL_TRY(auto calls, collected.launches.take());
+  const LaunchFinder launches(std::move(calls), collected.id_scopes, spans);
   NL_TRY(auto kernels, collected.kernels.take());
   NL_CHECK(write_links(engine, folder, TableId::kernel_links, kernels, launches, spans));
   NL_TRY(auto copies, collected.copies.take());
-  NL_CHECK(write_links(engine, folder, TableId::copy_links, copies, launches, spans));
+  return write_links(engine, folder, TableId::copy_links, copies, launches, spans);
+}
+
+Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
+  const std::string folder = store::derived_folder(bundle);
+  NL_CHECK(make_folders(folder));
+  NL_CHECK(write_joins(engine, bundle, folder));
   return mark_complete(folder);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Derived tables of a bundle: span_tree, kernel_links, copy_links. Built from the facts alone, under a memory
-// limit; deletable, rebuilt when missing. Row n is about row n of the table it belongs to.
+// Derived tables of a bundle: span_tree, kernel_links, copy_links, launch_matches. Built from the facts
+// alone, under a memory limit; deletable, rebuilt when missing. Row n is about row n of the table it belongs
+// to.
 
 #include <memory>
 #include <string>
@@ -11,9 +12,13 @@
 
 namespace nl::assemble {
 
-/// From a complete collector, which is empty afterwards. Needs nothing of the bundle but its place.
+/// Tree and links from a complete collector, which is empty afterwards. Needs nothing of the bundle but its
+/// place; complete_derived has to follow.
 Result<void> build_from_memory(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
                                Collector& collected);
+
+/// What the sources say of each other, from the written facts; ends the derived tables.
+Result<void> complete_derived(const std::shared_ptr<store::Engine>& engine, const std::string& bundle);
 
 /// From the written facts.
 Result<void> build_from_facts(const std::shared_ptr<store::Engine>& engine, const std::string& bundle);

@@ -8,8 +8,11 @@ using model::TableId;
 Result<void> Collector::push(std::shared_ptr<model::Batch> batch) {
   if (complete_) {
     NL_CHECK(add_spans(*batch));
-    NL_CHECK(add_correlations(batch->rows(TableId::kernels), model::kernels::correlation_id, kernels));
-    NL_CHECK(add_correlations(batch->rows(TableId::copies), model::copies::correlation_id, copies));
+    NL_CHECK(add_work(*batch, TableId::kernels, model::kernels::track_id, model::kernels::correlation_id,
+                      kernels));
+    NL_CHECK(
+        add_work(*batch, TableId::copies, model::copies::track_id, model::copies::correlation_id, copies));
+    add_scopes(batch->rows(TableId::tracks));
     const bool too_many =
         spans.size() > SpanForest::kMaxSpans || kernels.size() + copies.size() > kMaxDeviceRows;
     if (too_many) give_up();
@@ -48,9 +51,26 @@ Result<void> Collector::add_spans(const model::Batch& batch) {
   return {};
 }
 
-Result<void> Collector::add_correlations(const model::Rows& rows, int column, SpillVector<int64_t>& to) {
-  for (size_t row = 0; row < rows.size(); row++) NL_CHECK(to.push(rows.cell(row, column)));
+Result<void> Collector::add_work(const model::Batch& batch, TableId table, int track, int correlation,
+                                 SpillVector<LaunchedWork>& to) {
+  const auto& rows = batch.rows(table);
+  for (size_t row = 0; row < rows.size(); row++) {
+    const int64_t on = rows.cell(row, track);
+    NL_CHECK(
+        to.push({rows.cell(row, correlation), on == kNull ? -1 : batch.track_ids[static_cast<size_t>(on)]}));
+  }
   return {};
+}
+
+void Collector::add_scopes(const model::Rows& tracks) {
+  if (tracks.has_values(model::tracks::id_scope) || !id_scopes.empty()) {
+    id_scopes.resize(tracks_, kNoScope);
+    for (size_t row = 0; row < tracks.size(); row++) {
+      const int64_t scope = tracks.cell(row, model::tracks::id_scope);
+      id_scopes.push_back(scope == kNull ? kNoScope : static_cast<int32_t>(scope));
+    }
+  }
+  tracks_ += tracks.size();
 }
 
 void Collector::give_up() {
@@ -59,6 +79,7 @@ void Collector::give_up() {
   launches.clear();
   kernels.clear();
   copies.clear();
+  id_scopes.clear();
 }
 
 }  // namespace nl::assemble

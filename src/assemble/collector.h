@@ -18,6 +18,12 @@ struct [[gnu::packed]] Launch {
   uint32_t span_id;
 };
 
+/// Work of a device and the id that its launch has too; kNull where it has none.
+struct [[gnu::packed]] LaunchedWork {
+  int64_t correlation_id;
+  int32_t track_id;
+};
+
 class Collector final : public model::RunSink {
  public:
   static constexpr size_t kMaxDeviceRows = 4'000'000;
@@ -32,16 +38,21 @@ class Collector final : public model::RunSink {
   bool complete() const { return complete_; }
 
   SpanForest spans;
-  SpillVector<Launch> launches;  ///< calls and ops with a correlation id, in the order of span_id
-  SpillVector<int64_t> kernels;  ///< correlation ids in the order of kernel_id; kNull where none
-  SpillVector<int64_t> copies;   ///< likewise
+  SpillVector<Launch> launches;       ///< calls and ops with a correlation id, in the order of span_id
+  SpillVector<LaunchedWork> kernels;  ///< in the order of kernel_id
+  SpillVector<LaunchedWork> copies;   ///< likewise
+  std::vector<int32_t> id_scopes;     ///< of the tracks, kNoScope where they name none; empty if none does
+  static constexpr int32_t kNoScope = -1;
 
  private:
   Result<void> add_spans(const model::Batch& batch);
-  static Result<void> add_correlations(const model::Rows& rows, int column, SpillVector<int64_t>& to);
+  static Result<void> add_work(const model::Batch& batch, model::TableId table, int track, int correlation,
+                               SpillVector<LaunchedWork>& to);
+  void add_scopes(const model::Rows& tracks);
   void give_up();
 
   model::RunSink& next_;
+  size_t tracks_ = 0;
   bool complete_ = true;
 };
 

@@ -58,6 +58,7 @@ class SpanForest {
   /// Finds the place of every span. Afterwards only place() may be called.
   Result<void> build();
   SpanPlace place(size_t span_id) const;
+  int32_t track(size_t span_id) const { return static_cast<int32_t>(spans_[span_id].track / 4) - 1; }
   void clear();
 
  private:

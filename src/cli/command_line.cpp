@@ -443,10 +443,13 @@ void keep_standard_streams() {
 int run_command_line(int argc, char** argv) {
   keep_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
-  std::signal(SIGINT, [](int) {
-    if (interrupted != 0) std::_Exit(130);
-    interrupted = 1;
-  });
+  // Whoever ends us ends what we started, too: a tool that converts a report would go on otherwise.
+  for (const int request : {SIGINT, SIGTERM}) {
+    std::signal(request, [](int) {
+      if (interrupted != 0) std::_Exit(kExitInterrupted);
+      interrupted = 1;
+    });
+  }
   try {
     return parse_and_run(argc, argv);
   } catch (const std::exception& e) {

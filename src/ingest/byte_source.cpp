@@ -43,6 +43,7 @@ class RawInput {
     return piece;
   }
   Result<void> unchanged() const { return file_ ? file_->unchanged() : Result<void>(); }
+  int regular_fd() const { return file_ ? file_->regular_fd() : -1; }
   int64_t bytes() const { return bytes_; }
   std::string sha256() { return hash_.hex(); }
 
@@ -61,6 +62,7 @@ class Decoder {
   virtual ~Decoder() = default;
   virtual Result<size_t> read(char* out, size_t size) = 0;
   virtual const char* name() const = 0;
+  virtual bool is_plain() const { return false; }
 
  protected:
   /// Makes in_ non-empty unless the input has ended.
@@ -85,6 +87,7 @@ class PlainDecoder final : public Decoder {
     return n;
   }
   const char* name() const override { return "none"; }
+  bool is_plain() const override { return true; }
 };
 
 class GzipDecoder final : public Decoder {
@@ -215,8 +218,10 @@ class DecodedSource final : public ByteSource {
   Result<void> drain() override {
     for (;;) {
       NL_TRY(const std::string_view piece, raw_.next());
-      if (piece.empty()) return {};
+      if (piece.empty()) break;
     }
+    if (decoder_->is_plain()) text_bytes_ = raw_.bytes();
+    return {};
   }
 
   Result<void> unchanged() const override { return raw_.unchanged(); }
@@ -225,6 +230,7 @@ class DecodedSource final : public ByteSource {
   int64_t raw_bytes() const override { return raw_.bytes(); }
   int64_t text_bytes() const override { return text_bytes_; }
   const char* compression() const override { return decoder_->name(); }
+  int plain_fd() const override { return decoder_->is_plain() ? raw_.regular_fd() : -1; }
 
  private:
   Result<size_t> read_fully(char* out, size_t size) {

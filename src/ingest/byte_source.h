@@ -30,6 +30,9 @@ class ByteSource {
   virtual int64_t raw_bytes() const = 0;   ///< bytes as given, read so far
   virtual int64_t text_bytes() const = 0;  ///< decompressed bytes, read so far
   virtual const char* compression() const = 0;
+  /// The descriptor of a plain file, for readers that must jump about in it (pread only); -1 if the bytes are
+  /// compressed or come from a pipe or memory. Such a reader leaves the rest to drain.
+  virtual int plain_fd() const { return -1; }
 };
 
 inline constexpr size_t kHeadBytes = 256 << 10;

@@ -147,7 +147,8 @@ class Settler {
     }
     dialect_.describe(envelope, facts_, info_);
     NL_CHECK(push_rest());
-    NL_TRY(auto batch, tracks_.write(info_.rank));
+    const auto rank = info_.ranks.empty() ? std::nullopt : std::optional(info_.ranks.front().rank);
+    NL_TRY(auto batch, tracks_.write(rank));
     return sink_.push(std::move(batch));
   }
 

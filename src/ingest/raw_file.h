@@ -18,6 +18,8 @@ class RawFile {
   /// Bytes read, 0 at the end; the end of a file that was written to since it was opened is a conflict.
   Result<size_t> read(void* out, size_t size);
   Result<void> unchanged() const;
+  /// -1 for a pipe.
+  int regular_fd() const { return S_ISREG(opened_.st_mode) ? file_.fd() : -1; }
 
  private:
   RawFile(File file, std::string path, const struct stat& opened, PipeWait wait);

@@ -28,35 +28,18 @@ json member(const json& object, const char* name, json otherwise) {
   return object.contains(name) ? object[name] : std::move(otherwise);
 }
 
-template <class T>
-std::optional<T> optional_member(const json& object, const char* name) {
-  if (!object.contains(name)) return std::nullopt;
-  return object[name].get<T>();
-}
-
-model::Device device_of(const json& given, const std::set<int32_t>& active) {
-  model::Device device;
-  device.device = given["device"];
-  device.name = given.value("name", "");
-  device.vendor = given.value("vendor", "");
-  device.memory_bytes = optional_member<int64_t>(given, "memory_bytes");
-  device.compute_capability = optional_member<std::string>(given, "compute_capability");
-  device.multiprocessors = optional_member<int64_t>(given, "multiprocessors");
-  device.active = given.value("active", active.contains(device.device));
-  return device;
-}
-
 void read_hardware(const json& hardware, const std::set<int32_t>& active, model::RunInfo& info) {
   info.hosts = member(hardware, "hosts", json::array()).get<std::vector<std::string>>();
   for (const auto& given : member(hardware, "devices", json::array())) {
-    info.devices.push_back(device_of(given, active));
+    model::Device device = model::device_of(given);
+    if (!given.contains("active")) device.active = active.contains(device.device);
+    info.devices.push_back(std::move(device));
   }
   if (!hardware.contains("devices")) {
     for (const int32_t device : active) info.devices.push_back({.device = device, .active = true});
   }
   for (const auto& rank : member(hardware, "ranks", json::array())) {
-    info.rank = rank["rank"].get<int32_t>();
-    info.world_size = optional_member<int32_t>(rank, "world_size");
+    info.ranks.push_back(model::rank_of(rank));
   }
 }
 

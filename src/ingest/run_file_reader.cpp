@@ -116,8 +116,9 @@ Result<void> RunFileReader::settle(RunFileWindow window) {
   note_devices(window);
   auto& metrics = window.batch->rows(TableId::kernel_metrics);
   for (size_t m = 0; window.metrics > 0 && m < metrics.size(); m++) {
-    constexpr int kLaunch = model::kernel_metrics::launch_id;
-    metrics.set(m, kLaunch, metrics.cell(m, kLaunch) + kernels_);
+    const int64_t kernel = metrics.cell(m, model::kernel_metrics::launch_id) + kernels_;
+    metrics.set(m, model::kernel_metrics::launch_id, kernel);
+    metrics.set(m, model::kernel_metrics::kernel_id, kernel);
   }
   if (table.table == TableId::kernels) kernels_ += window.rows;
   array.rows += window.rows;

@@ -82,8 +82,9 @@ json hardware_schema(json hardware) {
   json& devices = hardware["properties"]["devices"]["items"];
   devices["required"] = {"device"};
   devices["properties"]["device"] = bounded({INT32_MIN, INT32_MAX});
+  devices["properties"]["rank"] = bounded({0, INT32_MAX});
   json& ranks = hardware["properties"]["ranks"];
-  ranks["maxItems"] = 1;
+  ranks["maxItems"] = 1'000'000;
   for (auto& number : ranks["items"]["properties"]) number = bounded({0, INT32_MAX});
   return hardware;
 }

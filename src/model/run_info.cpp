@@ -1,6 +1,7 @@
 #include "model/run_info.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace nl::model {
 namespace {
@@ -26,10 +27,17 @@ void add_new(std::vector<T>& to, const std::vector<T>& from) {
   }
 }
 
-void add_device(std::vector<Device>& devices, const Device& other) {
-  const auto same = [&](const Device& d) { return d.device == other.device; };
+/// Ranks see their own device 0: one entry while it is the same device everywhere.
+void add_device(std::vector<Device>& devices, Device other, std::optional<int32_t> rank) {
+  const auto same = [&](const Device& d) {
+    return d.device == other.device && (d.name.empty() || other.name.empty() || d.name == other.name);
+  };
+  const auto of_number = [&](const Device& d) { return d.device == other.device; };
   const auto known = std::find_if(devices.begin(), devices.end(), same);
-  if (known == devices.end()) return devices.push_back(other);
+  if (known == devices.end()) {
+    if (!other.rank && std::any_of(devices.begin(), devices.end(), of_number)) other.rank = rank;
+    return devices.push_back(std::move(other));
+  }
   if (known->name.empty()) known->name = other.name;
   if (known->vendor.empty()) known->vendor = other.vendor;
   if (!known->memory_bytes) known->memory_bytes = other.memory_bytes;
@@ -45,11 +53,13 @@ void RunInfo::add(RunInfo other) {
   versions.merge(other.versions);
   labels.merge(other.labels);
   add_new(hosts, other.hosts);
-  for (const Device& device : other.devices) add_device(devices, device);
-  std::sort(devices.begin(), devices.end(),
-            [](const Device& a, const Device& b) { return a.device < b.device; });
-  if (!rank) rank = other.rank;
-  if (!world_size) world_size = other.world_size;
+  const auto rank = other.ranks.empty() ? std::nullopt : std::optional(other.ranks.front().rank);
+  for (const Device& device : other.devices) add_device(devices, device, rank);
+  std::sort(devices.begin(), devices.end(), [](const Device& a, const Device& b) {
+    return std::tie(a.device, a.rank) < std::tie(b.device, b.rank);
+  });
+  add_new(ranks, other.ranks);
+  std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return a.rank < b.rank; });
   for (Clock& clock : other.clocks) {
     clock.clock_id = static_cast<int32_t>(clocks.size());
     clocks.push_back(std::move(clock));
@@ -68,6 +78,33 @@ void RunInfo::add(RunInfo other) {
   add_counts(counts.folded, other.counts.folded);
   add_counts(counts.dropped, other.counts.dropped);
   extensions.update(other.extensions, true);
+}
+
+namespace {
+
+template <class T>
+std::optional<T> optional_member(const nlohmann::json& object, const char* name) {
+  if (!object.contains(name)) return std::nullopt;
+  return object[name].get<T>();
+}
+
+}  // namespace
+
+Device device_of(const nlohmann::json& given) {
+  Device device;
+  device.device = given.at("device");
+  device.rank = optional_member<int32_t>(given, "rank");
+  device.name = given.value("name", "");
+  device.vendor = given.value("vendor", "");
+  device.memory_bytes = optional_member<int64_t>(given, "memory_bytes");
+  device.compute_capability = optional_member<std::string>(given, "compute_capability");
+  device.multiprocessors = optional_member<int64_t>(given, "multiprocessors");
+  device.active = given.value("active", false);
+  return device;
+}
+
+Rank rank_of(const nlohmann::json& given) {
+  return {given.at("rank"), optional_member<int32_t>(given, "world_size")};
 }
 
 int64_t Counts::total_folded() const {

@@ -25,12 +25,19 @@ struct Counts {
 
 struct Device {
   int32_t device = 0;
+  std::optional<int32_t> rank = {};  ///< where ranks have different devices of one number
   std::string name = {};
   std::string vendor = {};
   std::optional<int64_t> memory_bytes = {};
   std::optional<std::string> compute_capability = {};
   std::optional<int64_t> multiprocessors = {};
   bool active = false;  ///< work of the run was seen on it
+};
+
+struct Rank {
+  int32_t rank = 0;
+  std::optional<int32_t> world_size = {};
+  bool operator==(const Rank&) const = default;
 };
 
 struct Clock {
@@ -60,8 +67,7 @@ struct RunInfo {
       {};  ///< what the source says of the workload; see model/labels.h
   std::vector<std::string> hosts = {};
   std::vector<Device> devices = {};
-  std::optional<int32_t> rank = {};
-  std::optional<int32_t> world_size = {};
+  std::vector<Rank> ranks = {};
   std::vector<Clock> clocks = {};
   std::vector<std::string> flags = {};  ///< options of the profiler that were on
   std::map<std::string, int64_t> records_by_phase = {};
@@ -75,5 +81,9 @@ struct RunInfo {
   /// What another source of the same run says. The first to say something counts; clocks are numbered anew.
   void add(RunInfo other);
 };
+
+/// As run.json has them; `active` is false where it does not say.
+Device device_of(const nlohmann::json& given);
+Rank rank_of(const nlohmann::json& given);
 
 }  // namespace nl::model

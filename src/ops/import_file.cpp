@@ -4,15 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <future>
+#include <optional>
 #include <thread>
+#include <tuple>
 
 #include "assemble/assemble.h"
 #include "base/files.h"
 #include "base/sha256.h"
+#include "base/text.h"
+#include "capture/convert_report.h"
 #include "ingest/adapter.h"
+#include "ops/source_sink.h"
 #include "ops/text.h"
+#include "store/bundle_reader.h"
 #include "store/bundle_writer.h"
 #include "store/run_document.h"
 
@@ -49,37 +56,98 @@ struct Input {
   std::string path;
   std::unique_ptr<ingest::ByteSource> source;
   ingest::ChosenAdapter chosen;
+  const capture::ReportKind* report = nullptr;  ///< if it must be converted first
+  std::string sha256 = {};                      ///< known beforehand where the order depends on it
+  std::optional<int32_t> rank = {};             ///< that the name gives to a file that names none
 };
 
-Result<std::vector<Input>> open_inputs(const Context& context, const std::vector<std::string>& paths,
-                                       const std::string& format) {
-  std::vector<Input> inputs;
-  for (const auto& path : paths) {
-    ingest::PipeWait wait;
-    wait.cancelled = context.cancelled;
-    auto source = ingest::open_file(path, std::move(wait));
-    if (!source) return with_path(std::move(source.error()), path);
-    auto chosen = ingest::choose_adapter((*source)->head(), base_name(path), format);
-    if (!chosen) return with_path(std::move(chosen.error()), path);
-    inputs.push_back({path, std::move(*source), *chosen});
+/// The number behind "rank" in a file name.
+std::optional<int32_t> rank_in(const std::string& file_name) {
+  const size_t word = lower(file_name).find("rank");
+  if (word == std::string::npos) return std::nullopt;
+  const size_t digits = file_name.find_first_not_of("_-.", word + 4);
+  int32_t rank = 0;
+  if (digits == std::string::npos) return std::nullopt;
+  const auto end = std::from_chars(file_name.data() + digits, file_name.data() + file_name.size(), rank);
+  return end.ec == std::errc() && rank >= 0 ? std::optional(rank) : std::nullopt;
+}
+
+/// Files of one role, such as the traces of several ranks, come in the order of their bytes' hashes: the
+/// order in which they were named must not matter.
+Result<void> order_by_content(std::vector<Input>& inputs) {
+  for (Input& input : inputs) {
+    NL_TRY(input.sha256, sha256_of_file(input.path));
   }
+  std::sort(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
+    return std::tie(a.chosen.role, a.sha256) < std::tie(b.chosen.role, b.sha256);
+  });
+  const auto same = std::adjacent_find(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
+    return a.chosen.role == b.chosen.role && a.sha256 == b.sha256;
+  });
+  if (same == inputs.end()) return {};
+  return Error{ErrorCode::kBadInput, "the same file twice: " + same->path + ", " + (same + 1)->path};
+}
+
+Result<void> order_inputs(std::vector<Input>& inputs, bool as_one) {
   std::sort(inputs.begin(), inputs.end(),
             [](const Input& a, const Input& b) { return a.chosen.role < b.chosen.role; });
   const auto same = std::adjacent_find(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
     return a.chosen.role == b.chosen.role;
   });
-  if (same != inputs.end()) {
-    return Error{ErrorCode::kBadInput, "two files of one run have the role " +
-                                           std::string(same->chosen.role) + ": " + same->path + ", " +
-                                           (same + 1)->path};
+  if (same == inputs.end()) return {};
+  if (as_one) return order_by_content(inputs);
+  return Error{ErrorCode::kBadInput, "two files of one run have the role " + std::string(same->chosen.role) +
+                                         ": " + same->path + ", " + (same + 1)->path};
+}
+
+/// Reports that only their vendor can read count as the format that they are converted to.
+Result<Input> open_input(const Context& context, const std::string& path, const std::string& format) {
+  ingest::PipeWait wait;
+  wait.cancelled = context.cancelled;
+  NL_TRY(auto source, ingest::open_file(path, std::move(wait)));
+  const auto* report = capture::report_kind(source->head());
+  if (report != nullptr && !format.empty() && format != report->format) report = nullptr;
+  const std::string wanted = report != nullptr ? std::string(report->format) : format;
+  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(path), wanted));
+  return Input{path, std::move(source), chosen, report, {}, {}};
+}
+
+Result<std::vector<Input>> open_inputs(const Context& context, const std::vector<std::string>& paths,
+                                       const ImportOptions& options) {
+  std::vector<Input> inputs;
+  for (const auto& path : paths) {
+    auto input = open_input(context, path, options.format);
+    if (!input) return with_path(std::move(input.error()), path);
+    if (options.rank_from_name) input->rank = rank_in(base_name(path));
+    inputs.push_back(std::move(*input));
   }
+  NL_CHECK(order_inputs(inputs, options.as_one));
   return inputs;
 }
 
+/// What changes facts and is therefore part of the run id.
+nlohmann::json fact_options(const std::vector<Input>& inputs, const std::string& parent) {
+  nlohmann::json options = nlohmann::json::object();
+  if (!parent.empty()) options["added_to"] = parent;
+  std::string ranks;
+  for (const Input& input : inputs) {
+    ranks += (ranks.empty() ? "" : ",") + (input.rank ? std::to_string(*input.rank) : "-");
+  }
+  if (ranks.find_first_not_of("-,") != std::string::npos) options["ranks_from_names"] = ranks;
+  return options;
+}
+
+/// The run that others are added to.
+struct Parent {
+  std::string bundle;
+  nlohmann::json document;
+  std::vector<store::SourceFile> sources;
+};
+
 /// The run that holds exactly these files already; empty if there is none. Files are only hashed if ones of
 /// their size are known.
-Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& inputs) {
-  std::vector<store::SourceFile> sources;
+Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& inputs,
+                              std::vector<store::SourceFile> sources, const nlohmann::json& options) {
   for (const Input& input : inputs) {
     const auto bytes = file_size(input.path);
     if (!bytes || *bytes == 0) return std::string();
@@ -87,44 +155,14 @@ Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& i
     if (!possible) return std::string();
     store::SourceFile& source = sources.emplace_back();
     source.role = input.chosen.role;
-    NL_TRY(source.sha256, sha256_of_file(input.path));
+    source.sha256 = input.sha256;
+    if (source.sha256.empty()) {
+      NL_TRY(source.sha256, sha256_of_file(input.path));
+    }
   }
-  const std::string run_id = store::run_id_of(sources, nlohmann::json::object());
+  const std::string run_id = store::run_id_of(sources, options);
   return path_exists(ledger.run_folder(run_id) + "/run.json") ? run_id : std::string();
 }
-
-/// The batches of one source among several: its tracks and clocks come behind those of the sources before.
-class SourceSink final : public model::RunSink {
- public:
-  SourceSink(model::RunSink& next, size_t sources) : next_(next), alone_(sources == 1) {}
-
-  void begin_source(size_t clocks_before) {
-    first_track_ += tracks_;
-    tracks_ = 0;
-    first_clock_ = static_cast<int64_t>(clocks_before);
-  }
-  Result<void> push(std::shared_ptr<model::Batch> batch) override {
-    auto& rows = batch->rows(model::TableId::tracks);
-    tracks_ += static_cast<int32_t>(rows.size());
-    for (int32_t& id : batch->track_ids) id += first_track_;
-    for (size_t row = 0; first_clock_ > 0 && row < rows.size(); row++) {
-      const int64_t clock = rows.cell(row, model::tracks::clock_id);
-      if (clock != model::kNull) rows.set(row, model::tracks::clock_id, clock + first_clock_);
-    }
-    return next_.push(std::move(batch));
-  }
-  /// What one of several sources promises binds the others not.
-  void expect(model::TableId table, uint64_t columns) override {
-    if (alone_) next_.expect(table, columns);
-  }
-
- private:
-  model::RunSink& next_;
-  const bool alone_;
-  int32_t first_track_ = 0;
-  int32_t tracks_ = 0;
-  int64_t first_clock_ = 0;
-};
 
 store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
   return {now_ns(), path, context.command, host_name(), context.principal, on_the_way};
@@ -132,15 +170,22 @@ store::Receipt make_receipt(const Context& context, const std::string& path, boo
 
 class Importer {
  public:
-  Importer(Context& context, store::Ledger& ledger, std::vector<Input> inputs, const ImportOptions& options)
-      : context_(context), ledger_(ledger), inputs_(std::move(inputs)), options_(options) {}
+  Importer(Context& context, store::Ledger& ledger, std::vector<Input> inputs, const ImportOptions& options,
+           std::optional<Parent> parent)
+      : context_(context),
+        ledger_(ledger),
+        inputs_(std::move(inputs)),
+        options_(options),
+        parent_(std::move(parent)) {}
 
   Result<ImportReport> run() {
     NL_TRY(const store::Staging staging, ledger_.new_staging());
-    NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, staging.temp()}));
+    temp_folder_ = staging.temp();
+    NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, temp_folder_}));
     NL_TRY(const auto tables, write_tables(engine, staging));
     NL_TRY(const auto document, write_document(tables, staging.bundle()));
-    if (!derived_) NL_CHECK(assemble::build_from_facts(engine, staging.bundle()));
+    NL_CHECK(derived_ ? assemble::complete_derived(engine, staging.bundle())
+                      : assemble::build_from_facts(engine, staging.bundle()));
     return publish(staging, document);
   }
 
@@ -152,9 +197,10 @@ class Importer {
     const std::string bundle = staging.bundle();
     store::BundleWriter writer(engine, bundle);
     assemble::Collector collector(writer, staging.temp());
-    SourceSink sink(collector, inputs_.size());
+    SourceSink sink(collector, inputs_.size() == 1 && !parent_);
+    if (parent_) NL_CHECK(read_parent(engine, sink));
     for (Input& input : inputs_) {
-      sink.begin_source(info_.clocks.size());
+      sink.begin_source(info_.clocks.size(), input.rank);
       auto read = read_input(input, sink);
       if (!read) return with_path(std::move(read.error()), input.path);
     }
@@ -173,10 +219,18 @@ class Importer {
     return tables;
   }
 
+  Result<void> read_parent(const std::shared_ptr<store::Engine>& engine, SourceSink& sink) {
+    sink.begin_source(0, std::nullopt);
+    sources_ = parent_->sources;
+    NL_TRY(info_, store::run_info_of(parent_->document));
+    return store::read_tables(engine, parent_->bundle, parent_->document, sink, context_.cancelled);
+  }
+
   Result<void> read_input(Input& input, model::RunSink& sink) {
     model::RunInfo info;
     const ingest::Adapter& adapter = *input.chosen.adapter;
-    const auto read = adapter.read(*input.source, read_options(input), sink, info);
+    const auto read = input.report == nullptr ? adapter.read(*input.source, read_options(input), sink, info)
+                                              : read_report(input, sink, info);
     if (!read) NL_CHECK(input.source->unchanged());  // tells more than what a half-written file looks like
     NL_CHECK(read);
     NL_CHECK(input.source->drain());
@@ -186,7 +240,31 @@ class Importer {
     sources_.push_back({std::string(input.chosen.role), input.source->sha256(), input.source->raw_bytes(),
                         input.source->text_bytes(), input.source->compression(), std::string(adapter.format),
                         adapter.version, info.tool, info.tool_version});
+    if (input.rank && info.ranks.empty()) info.ranks.push_back({*input.rank});
     info_.add(std::move(info));
+    return {};
+  }
+
+  /// What the vendor's tool makes of the report; hashed and named is the report itself.
+  Result<void> read_report(const Input& input, model::RunSink& sink, model::RunInfo& info) {
+    if (input.source->plain_fd() < 0) {
+      return Error{ErrorCode::kUnsupported, "a report can only be converted from a plain file",
+                   "decompress it, or write the pipe to a file"};
+    }
+    const std::string folder = temp_folder_ + "/convert-" + std::string(input.report->format);
+    context_.progress({"converting " + base_name(input.path), 0});
+    NL_TRY(const auto converted,
+           capture::convert_report(*input.report, input.path, {folder, context_.cancelled}));
+    NL_TRY(auto source, ingest::open_file(converted.path));
+    auto read = input.chosen.adapter->read(*source, read_options(input), sink, info);
+    source.reset();
+    remove_tree(folder);
+    if (!read) {
+      read.error().message =
+          "what " + std::string(input.report->tool) + " made of the report: " + read.error().message;
+      return read;
+    }
+    info.extensions["converted_by"] = {{"tool", input.report->tool}, {"version", converted.tool_version}};
     return {};
   }
 
@@ -195,6 +273,7 @@ class Importer {
     const unsigned cores = std::thread::hardware_concurrency();
     read.threads = options_.threads > 0 ? options_.threads : static_cast<int>(cores == 0 ? 1 : cores);
     read.role = input.chosen.role;
+    read.temp_folder = temp_folder_;
     const auto total = file_size(input.path);
     const std::string what = "importing " + base_name(input.path);
     read.progress = [this, total, what](const ingest::ByteSource& source) {
@@ -208,7 +287,9 @@ class Importer {
 
   Result<nlohmann::json> write_document(const std::vector<store::TableFile>& tables,
                                         const std::string& bundle) {
-    nlohmann::json document = store::make_run_document(sources_, nlohmann::json::object(), info_, tables);
+    const auto options = fact_options(inputs_, parent_ ? parent_->document["run_id"] : nlohmann::json(""));
+    nlohmann::json document = store::make_run_document(sources_, options, info_, tables);
+    if (parent_) document["parents"] = {parent_->document["run_id"]};
     NL_CHECK(store::validate_run_document(document));
     NL_CHECK(write_file_durably(bundle + "/run.json", store::run_document_text(document)));
     return document;
@@ -229,29 +310,53 @@ class Importer {
   store::Ledger& ledger_;
   std::vector<Input> inputs_;
   const ImportOptions& options_;
+  std::optional<Parent> parent_;
   model::RunInfo info_;
   std::vector<store::SourceFile> sources_;
+  std::string temp_folder_;
   bool derived_ = false;
 };
 
 }  // namespace
 
+namespace {
+
+Result<Parent> read_parent(store::Ledger& ledger, const std::string& run_id) {
+  Parent parent{ledger.run_folder(run_id), {}, {}};
+  NL_TRY(parent.document, store::read_run_document(parent.bundle + "/run.json"));
+  NL_TRY(parent.sources, store::sources_of(parent.document));
+  return parent;
+}
+
+/// A run that is in the ledger already; no report if it is not.
+Result<std::optional<ImportReport>> already_there(Context& context, store::Ledger& ledger,
+                                                  const std::string& known,
+                                                  const std::vector<std::string>& paths, bool on_the_way) {
+  if (known.empty()) return std::optional<ImportReport>();
+  // An import that was killed before its last step left a run that no list shows.
+  NL_TRY(const auto listed, ledger.find(known, 1));
+  if (listed.empty()) NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), on_the_way)));
+  if (!on_the_way) NL_CHECK(ledger.keep(known));
+  NL_TRY(auto document, store::read_run_document(ledger.run_folder(known) + "/run.json"));
+  return std::optional(ImportReport{known, false, paths, std::move(document)});
+}
+
+}  // namespace
+
 Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
                                   const std::vector<std::string>& paths, const ImportOptions& options) {
-  NL_TRY(auto inputs, open_inputs(context, paths, options.format));
-  if (!options.refresh) {
-    NL_TRY(const std::string known, known_run(ledger, inputs));
-    if (!known.empty()) {
-      // An import that was killed before its last step left a run that no list shows.
-      NL_TRY(const auto listed, ledger.find(known, 1));
-      if (listed.empty())
-        NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), options.on_the_way)));
-      if (!options.on_the_way) NL_CHECK(ledger.keep(known));
-      NL_TRY(auto document, store::read_run_document(ledger.run_folder(known) + "/run.json"));
-      return ImportReport{known, false, paths, std::move(document)};
-    }
+  NL_TRY(auto inputs, open_inputs(context, paths, options));
+  std::optional<Parent> parent;
+  if (!options.add_to.empty()) {
+    NL_TRY(parent, read_parent(ledger, options.add_to));
   }
-  return Importer(context, ledger, std::move(inputs), options).run();
+  if (!options.refresh) {
+    const auto before = parent ? parent->sources : std::vector<store::SourceFile>();
+    NL_TRY(const std::string known, known_run(ledger, inputs, before, fact_options(inputs, options.add_to)));
+    NL_TRY(auto there, already_there(context, ledger, known, paths, options.on_the_way));
+    if (there) return std::move(*there);
+  }
+  return Importer(context, ledger, std::move(inputs), options, std::move(parent)).run();
 }
 
 nlohmann::json import_json(const ImportReport& report) {

@@ -10,10 +10,13 @@
 namespace nl::ops {
 
 struct ImportOptions {
-  std::string format = {};  ///< empty: detected
-  int threads = 0;          ///< parser threads; 0: as many as the machine has
-  bool refresh = false;     ///< replace a run that is there already
-  bool on_the_way = false;  ///< another command named the file
+  std::string format = {};      ///< empty: detected
+  int threads = 0;              ///< parser threads; 0: as many as the machine has
+  bool refresh = false;         ///< replace a run that is there already
+  bool on_the_way = false;      ///< another command named the file
+  bool as_one = false;          ///< the files are sources of one run, whatever they are called
+  bool rank_from_name = false;  ///< "rank3" in a file name is the rank of a file that names none
+  std::string add_to = {};      ///< id of a run: the new one has its sources and these
 };
 
 struct ImportReport {

@@ -24,6 +24,7 @@ namespace {
 
 json device_json(const model::Device& device) {
   json out = {{"device", device.device}, {"active", device.active}};
+  if (device.rank) out["rank"] = *device.rank;
   if (!device.name.empty()) out["name"] = device.name;
   if (!device.vendor.empty()) out["vendor"] = device.vendor;
   if (device.memory_bytes) out["memory_bytes"] = *device.memory_bytes;
@@ -36,10 +37,9 @@ json hardware_json(const model::RunInfo& info) {
   json devices = json::array();
   for (const auto& device : info.devices) devices.push_back(device_json(device));
   json ranks = json::array();
-  if (info.rank) {
-    json rank = {{"rank", *info.rank}};
-    if (info.world_size) rank["world_size"] = *info.world_size;
-    ranks.push_back(rank);
+  for (const auto& rank : info.ranks) {
+    ranks.push_back({{"rank", rank.rank}});
+    if (rank.world_size) ranks.back()["world_size"] = *rank.world_size;
   }
   return {{"hosts", info.hosts}, {"devices", devices}, {"ranks", ranks}};
 }

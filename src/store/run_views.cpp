@@ -19,7 +19,7 @@ namespace nl::store {
 namespace {
 
 // Raised when the same facts give other derived tables.
-constexpr char kDerivedVersion[] = "assemble-1";
+constexpr char kDerivedVersion[] = "assemble-2";
 
 bool is_derived(const model::Table& table) {
   return table.kind == model::TableKind::derived;
@@ -54,7 +54,8 @@ std::string null_view(const model::Table& table, const std::string& condition) {
 
 /// One table from its file, each column by name, times on the common clock. Columns that the file lacks are
 /// NULL.
-std::string stored(Connection& connection, const RunFiles& files, const model::Table& table) {
+std::string stored(Connection& connection, const RunFiles& files, const CommonTime& time,
+                   const model::Table& table) {
   const std::string path = path_of(files, table);
   if (path.empty()) return null_view(table, "false");
   const auto names = connection.column_names("SELECT * FROM read_parquet(" + sql_quoted(path) + ")");
@@ -71,9 +72,8 @@ std::string stored(Connection& connection, const RunFiles& files, const model::T
     std::string value = null_column(column);
     if (column.type == model::Type::row_id) value = "file_row_number AS " + name;
     if (in_file.contains(name)) value = name;
-    if (in_file.contains(name) && name == "start_ns" && files.clock_base_ns != 0) {
-      value = "start_ns + (" + std::to_string(files.clock_base_ns) + ")::BIGINT AS start_ns";
-    }
+    if (in_file.contains(name) && name == "start_ns")
+      value = time.start(in_file.contains("track_id")) + " AS start_ns";
     select += (select.empty() ? "" : ", ") + value;
   }
   return "SELECT " + select + " FROM read_parquet(" + sql_quoted(path) + ", file_row_number = true)";
@@ -108,15 +108,16 @@ std::string numbered(const std::string& rows, const std::string& key) {
 }
 
 /// An op is a span, or a layer of an engine with the sum of its times.
-std::string ops_view(Connection& connection, const RunFiles& files, const model::Table& table) {
+std::string ops_view(Connection& connection, const RunFiles& files, const CommonTime& time,
+                     const model::Table& table) {
   const auto& spans = model::table(model::TableId::spans);
   const std::string span_ops =
       columns_of(table, column_names(spans),
                  {{"op_id", "span_id"}, {"op_type", "coalesce(op_type, name)"}, {"calls", "1::BIGINT"}}) +
-      " FROM (" + stored(connection, files, spans) + ") WHERE kind = 'op'";
+      " FROM (" + stored(connection, files, time, spans) + ") WHERE kind = 'op'";
   if (!files.tables.contains("layers") && !files.tables.contains("layer_times")) return span_ops;
-  const std::string layers = stored(connection, files, model::table(model::TableId::layers));
-  const std::string times = stored(connection, files, model::table(model::TableId::layer_times));
+  const std::string layers = stored(connection, files, time, model::table(model::TableId::layers));
+  const std::string times = stored(connection, files, time, model::table(model::TableId::layer_times));
   return span_ops + " UNION ALL " +
          columns_of(table, {"shapes", "dtypes"},
                     {{"name", "coalesce(l.name, t.name)"},
@@ -138,10 +139,11 @@ constexpr Link kLinks[] = {
 };
 constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "launch_span_id"};
 
-std::string view_of(Connection& connection, const RunFiles& files, const model::Table& table, bool linked) {
+std::string view_of(Connection& connection, const RunFiles& files, const CommonTime& time,
+                    const model::Table& table, bool linked) {
   const std::string name(table.name);
-  if (name == "ops") return ops_view(connection, files, table);
-  const std::string facts = stored(connection, files, table);
+  if (name == "ops") return ops_view(connection, files, time, table);
+  const std::string facts = stored(connection, files, time, table);
   for (const Link& link : kLinks) {
     if (!linked || link.table != name) continue;
     const std::string key(link.key);
@@ -204,10 +206,12 @@ Result<RunFiles> run_files(const std::string& bundle) {
   // Every question comes by here: the schema was checked when the document was written, and verify checks it
   // again.
   NL_TRY(const nlohmann::json document, read_run_document_quickly(bundle + "/run.json"));
-  RunFiles files{bundle, derived_folder(bundle), 0, {}};
+  RunFiles files{bundle, derived_folder(bundle), {}, {}};
   if (!path_exists(files.derived + "/complete")) files.derived.clear();
   try {
-    files.clock_base_ns = document.at("clocks").at(0).at("base_unix_ns");
+    for (const auto& clock : document.at("clocks")) {
+      files.clocks.push_back({clock.at("kind") == "unix", clock.at("base_unix_ns")});
+    }
     for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
   } catch (const nlohmann::json::exception& e) {
     return Error{ErrorCode::kBadInput, "run.json is damaged: " + bundle + ": " + e.what(),
@@ -236,12 +240,20 @@ Result<void> create_views(Connection& connection, const RunFiles& files, bool li
   for (const Link& link : kLinks) {
     if (linked && wanted.contains(std::string(link.table))) wanted.insert(std::string(link.derived));
   }
+  const auto path = [&](const char* name) {
+    const auto& tables = model::all_tables();
+    const auto it = std::find_if(tables.begin(), tables.end(), [&](const auto& t) { return t.name == name; });
+    return it == tables.end() ? std::string() : path_of(files, *it);
+  };
+  NL_TRY(const CommonTime time,
+         CommonTime::read(connection, files.clocks, {path("tracks"), path("clock_fits")}));
   // Derived tables first: other views refer to them.
   for (const bool derived : {true, false}) {
     for (const auto& table : model::all_tables()) {
       const std::string name(table.name);
       if (is_derived(table) != derived || (!wanted.empty() && !wanted.contains(name))) continue;
-      NL_CHECK(connection.run("CREATE VIEW " + name + " AS " + view_of(connection, files, table, linked)));
+      NL_CHECK(
+          connection.run("CREATE VIEW " + name + " AS " + view_of(connection, files, time, table, linked)));
     }
   }
   return {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/common_time.h"
 #include "store/engine.h"
 
 namespace nl::store {
@@ -16,7 +17,7 @@ namespace nl::store {
 struct RunFiles {
   std::string bundle;                          ///< folder with run.json
   std::string derived;                         ///< folder with the derived tables; empty if there is none
-  int64_t clock_base_ns = 0;                   ///< added to every start_ns
+  std::vector<ClockBase> clocks = {};          ///< of run.json
   std::map<std::string, int64_t> tables = {};  ///< rows of the fact tables that run.json lists
 };
 

@@ -1,9 +1,10 @@
-// Every folder tests/golden/<format>/<case> holds input.* and expected.txt. One runner gives each case for
-// free: detection without a name, equal rows at any number of threads and window size, a Parquet round trip,
-// truncation at many places. NEUROLENS_UPDATE_GOLDEN=1 writes expected.txt anew; look at the difference
-// before you commit it.
+// Every folder tests/golden/<format>/<case> holds input.* and expected.txt; from input.sql a database is
+// made. One runner gives each case for free: detection without a name, equal rows at any number of threads
+// and window size, a Parquet round trip, truncation at many places. NEUROLENS_UPDATE_GOLDEN=1 writes
+// expected.txt anew; look at the difference before you commit it.
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,9 +34,26 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
+/// The file that SQLite makes of the statements.
+std::string database_of(const std::string& sql) {
+  sqlite3* db = nullptr;
+  sqlite3_open(":memory:", &db);
+  char* message = nullptr;
+  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
+  sqlite3_int64 size = 0;
+  unsigned char* const bytes = sqlite3_serialize(db, "main", &size, 0);
+  std::string file(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+  sqlite3_free(bytes);
+  sqlite3_free(message);
+  sqlite3_close(db);
+  return file;
+}
+
 std::string input_of(const Case& c) {
   for (const auto& name : list_folder(c.folder)) {
-    if (name.starts_with("input.")) return read_file(c.folder + "/" + name).value();
+    if (!name.starts_with("input.")) continue;
+    const std::string text = read_file(c.folder + "/" + name).value();
+    return name == "input.sql" ? database_of(text) : text;
   }
   return {};
 }

@@ -282,6 +282,13 @@ TEST(HostCalls, AreToldByTheirNames) {
   EXPECT_EQ(host_call("cuMemAlloc_v2"), HostCall::kAlloc);
   EXPECT_EQ(host_call("cudaFreeHost"), HostCall::kAlloc);
   EXPECT_EQ(host_call("hipGraphLaunch"), HostCall::kGraphLaunch);
+  // As Nsight Systems writes them.
+  EXPECT_EQ(host_call("cudaStreamSynchronize_v3020"), HostCall::kSync);
+  EXPECT_EQ(host_call("cudaMemcpy_ptds_v7000"), HostCall::kSync);
+  EXPECT_EQ(host_call("cudaMemcpyAsync_ptsz_v7000"), HostCall::kOther);
+  EXPECT_EQ(host_call("cudaMalloc_v3020"), HostCall::kAlloc);
+  EXPECT_EQ(host_call("cudaGraphLaunch_v10000"), HostCall::kGraphLaunch);
+  EXPECT_EQ(host_call("cudaLaunchKernelExC_v11060"), HostCall::kOther);
   EXPECT_EQ(host_call("cudaLaunchKernel"), HostCall::kOther);
   EXPECT_EQ(host_call("aten::Synchronize"), HostCall::kOther);
 }

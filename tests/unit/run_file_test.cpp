@@ -78,7 +78,8 @@ const std::string kValid[] = {
     with_metadata("{}"),
     with_metadata(R"({"labels":{"model":"m","batch":8,"x.y-z":true,"scale":0.5}})"),
     with_metadata(
-        R"({"hardware":{"devices":[{"device":0}],"ranks":[{"rank":1,"world_size":2}],"hosts":["h"]}})"),
+        R"({"hardware":{"devices":[{"device":0,"rank":1}],"ranks":[{"rank":1,"world_size":2}],"hosts":["h"]}})"),
+    with_metadata(R"({"hardware":{"ranks":[{"rank":0},{"rank":1}]}})"),
     with_metadata(
         R"({"software":{"backend":"pytorch","versions":{"cuda":"12"}},"tool":"t","tool_version":"1"})"),
     with_metadata(R"({"clocks":[{"kind":"unix","base_unix_ns":1700000000000000000},{"kind":"relative"}]})"),
@@ -150,7 +151,6 @@ const std::string kBroken[] = {
     with_metadata(R"({"hardware":{"devices":[{"device":0,"vendor":"Acme"}]}})"),
     with_metadata(R"({"hardware":{"devices":[{"device":3000000000}]}})"),
     with_metadata(R"({"hardware":{"devices":[{"device":0,"memory_bytes":1e30}]}})"),
-    with_metadata(R"({"hardware":{"ranks":[{"rank":0},{"rank":1}]}})"),
     with_metadata(R"({"software":{"backend":"mine"}})"),
     with_metadata(R"({"software":{"precision":"fp16"}})"),
     with_metadata(R"({"clocks":[]})"),

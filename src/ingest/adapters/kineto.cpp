@@ -227,8 +227,9 @@ void describe(const nlohmann::json& envelope, const ChromeFacts& facts, model::R
   }
   if (envelope.contains("distributedInfo") && envelope["distributedInfo"].is_object()) {
     const auto& distributed = envelope["distributedInfo"];
-    info.rank = small_int(distributed, "rank");
-    info.world_size = small_int(distributed, "world_size");
+    if (const auto rank = small_int(distributed, "rank")) {
+      info.ranks.push_back({*rank, small_int(distributed, "world_size")});
+    }
   }
   keep_extensions(envelope, info);
 }

@@ -25,7 +25,7 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 const Adapter& adapter_neurolens_json() {
   static constexpr Adapter kAdapter{
-      model::kRunFileFormat, 1, "NeuroLens run file (.json)", "run", {}, sniff, read};
+      model::kRunFileFormat, 2, "NeuroLens run file (.json)", "run", {}, sniff, read};
   return kAdapter;
 }
 

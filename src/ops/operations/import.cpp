@@ -20,6 +20,11 @@ constexpr char kParameters[] = R"({
     "threads": {"type": "integer", "minimum": 1, "maximum": 256,
                 "description": "parser threads (default: the machine's cores); never changes the result"},
     "refresh": {"type": "boolean", "description": "replace a run that is there already"},
+    "as_one": {"type": "boolean",
+               "description": "the files are sources of one run: traces of ranks, counters, layers, telemetry"},
+    "rank_from_name": {"type": "boolean",
+                       "description": "take the rank of a trace that names none from its file name, e.g. rank3"},
+    "add_to": {"type": "string", "description": "make a new run of this run and the files"},
     "set": {"type": "array", "items": {"type": "string"},
             "description": "label=value for the runs, such as model=llama-3-8b; may be repeated"}
   }})";
@@ -56,7 +61,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
   options.threads = parameters.value("threads", 0);
   options.refresh = parameters.value("refresh", false);
   const std::vector<std::string> paths = parameters["paths"];
-  const auto groups = group_by_run(paths, options.format);
+  options.as_one = parameters.value("as_one", false) || parameters.contains("add_to");
+  options.rank_from_name = parameters.value("rank_from_name", false);
+  if (parameters.contains("add_to")) {
+    NL_TRY(const auto parent, resolve_ledger_run(context, ledger, parameters["add_to"]));
+    options.add_to = parent.run_id;
+  }
+  const auto groups =
+      options.as_one ? std::vector<std::vector<std::string>>{paths} : group_by_run(paths, options.format);
   json runs = json::array();
   json failed = json::array();
   Outcome outcome;

@@ -1,0 +1,196 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/files.h"
+
+extern char** environ;  // NOLINT: POSIX gives no header for it
+
+namespace nl {
+namespace {
+
+constexpr int kLookEveryMs = 50;
+
+/// A pipe whose ends are closed when they go.
+class Pipe {
+ public:
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close_reader();
+    close_writer();
+  }
+  bool open() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+    reader_ = ends[0];
+    writer_ = ends[1];
+    ::fcntl(reader_, F_SETFL, O_NONBLOCK);
+    return true;
+  }
+  int reader() const { return reader_; }
+  int writer() const { return writer_; }
+  void close_reader() { close_end(reader_); }
+  void close_writer() { close_end(writer_); }
+
+ private:
+  static void close_end(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
+  int reader_ = -1;
+  int writer_ = -1;
+};
+
+class Running {
+ public:
+  Running(const std::vector<std::string>& command, const ProcessOptions& options)
+      : command_(command), options_(options) {}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    if (pid_ > 0) end_all();
+  }
+
+  Result<ProcessEnd> run() {
+    NL_CHECK(start());
+    const auto begin = std::chrono::steady_clock::now();
+    for (;;) {
+      int status = 0;
+      const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+      read_outputs();
+      if (ended == pid_) return finish(status);
+      if (ended < 0 && errno != EINTR) return errno_error("cannot wait for", command_[0], errno);
+      NL_CHECK(options_.watch());
+      if (std::chrono::steady_clock::now() - begin > options_.time) {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time).count();
+        return Error{ErrorCode::kUnavailable,
+                     command_[0] + " did not end within " + std::to_string(seconds) + " s"};
+      }
+      wait_a_little();
+    }
+  }
+
+ private:
+  Result<void> start() {
+    if (!output_.open() || !errors_.open()) return errno_error("cannot open a pipe for", command_[0], errno);
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (options_.output_file.empty()) {
+      ::posix_spawn_file_actions_adddup2(&actions, output_.writer(), STDOUT_FILENO);
+    } else {
+      ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options_.output_file.c_str(),
+                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    }
+    ::posix_spawn_file_actions_adddup2(&actions, errors_.writer(), STDERR_FILENO);
+    if (!options_.folder.empty()) {
+      ::posix_spawn_file_actions_addchdir_np(&actions, options_.folder.c_str());
+    }
+    // A group of its own, so that all it starts can be ended; signals as a shell would leave them.
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setsigdefault(&attributes, &all);
+    ::posix_spawnattr_setflags(&attributes,
+                               POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    std::vector<char*> arguments;
+    for (const std::string& argument : command_) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    const int failed =
+        ::posix_spawn(&pid_, command_[0].c_str(), &actions, &attributes, arguments.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+    output_.close_writer();
+    errors_.close_writer();
+    if (failed == 0) return {};
+    pid_ = -1;
+    Error error = errno_error("cannot start", command_[0], failed);
+    error.code = ErrorCode::kUnavailable;
+    return error;
+  }
+
+  void read_outputs() {
+    read_from(output_, end_.output);
+    read_from(errors_, end_.errors);
+  }
+  void read_from(Pipe& pipe, std::string& kept) const {
+    char piece[4096];
+    for (;;) {
+      const ssize_t n = pipe.reader() < 0 ? 0 : ::read(pipe.reader(), piece, sizeof piece);
+      if (n < 0) return;
+      if (n == 0) return pipe.close_reader();
+      const size_t room = options_.output_bytes - std::min(options_.output_bytes, kept.size());
+      kept.append(piece, std::min(room, static_cast<size_t>(n)));
+    }
+  }
+  void wait_a_little() const {
+    pollfd wanted[] = {{output_.reader(), POLLIN, 0}, {errors_.reader(), POLLIN, 0}};
+    const bool open = output_.reader() >= 0 || errors_.reader() >= 0;
+    if (!open || ::poll(wanted, 2, kLookEveryMs) > 0) ::usleep(1000);
+  }
+
+  Result<ProcessEnd> finish(int status) {
+    const pid_t group = pid_;
+    pid_ = -1;
+    ::kill(-group, SIGKILL);  // what it left running
+    end_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return std::move(end_);
+  }
+  void end_all() const {
+    ::kill(-pid_, SIGKILL);
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  const std::vector<std::string>& command_;
+  const ProcessOptions& options_;
+  pid_t pid_ = -1;
+  Pipe output_;
+  Pipe errors_;
+  ProcessEnd end_;
+};
+
+bool is_program(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+Result<ProcessEnd> run_process(const std::vector<std::string>& command, const ProcessOptions& options) {
+  return Running(command, options).run();
+}
+
+std::string find_program(const std::string& name, const char* variable) {
+  const char* const given = std::getenv(variable);
+  if (given != nullptr && *given != '\0') return is_program(given) ? given : "";
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    if (!folder.starts_with('/')) continue;  // never what happens to lie here
+    std::string candidate = std::string(folder) + "/" + name;
+    if (is_program(candidate)) return candidate;
+  }
+  return {};
+}
+
+}  // namespace nl

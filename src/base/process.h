@@ -1,0 +1,36 @@
+#pragma once
+// Other programs: found by name, run without a shell, watched, and killed with all that they started when
+// their time is over. Any thread may call.
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nl {
+
+struct ProcessOptions {
+  std::chrono::milliseconds time = std::chrono::minutes(1);
+  size_t output_bytes = 64 << 10;  ///< of each output that is kept; the rest is read and forgotten
+  std::string output_file = {};    ///< where standard output goes instead
+  std::string folder = {};         ///< to work in; empty: ours
+  /// Asked some twenty times a second; an error ends the program.
+  std::function<Result<void>()> watch = [] { return Result<void>(); };
+};
+
+struct ProcessEnd {
+  int exit_code = 0;  ///< 128 + the signal if one ended it
+  std::string output;
+  std::string errors;
+};
+
+/// Runs to the end. `command[0]` is a path. `unavailable` if it took too long or could not be started.
+Result<ProcessEnd> run_process(const std::vector<std::string>& command, const ProcessOptions& options);
+
+/// The path of a program: what the variable of the environment says if it is set, else the first of that name
+/// in PATH; empty if there is none.
+std::string find_program(const std::string& name, const char* variable);
+
+}  // namespace nl

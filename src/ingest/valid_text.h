@@ -1,0 +1,13 @@
+#pragma once
+// Text of a source as valid UTF-8.
+
+#include <string>
+#include <string_view>
+
+namespace nl::ingest {
+
+bool is_valid_text(std::string_view text);
+/// With U+FFFD for each byte that is not part of a character.
+std::string repaired_text(std::string_view text);
+
+}  // namespace nl::ingest

@@ -1,0 +1,35 @@
+#pragma once
+// SourceSink: the rows of several sources become rows of one run. What a source numbers for itself (tracks,
+// clocks, namespaces of ids, replayed launches) comes behind that of the sources before.
+
+#include <optional>
+
+#include "model/run_sink.h"
+
+namespace nl::ops {
+
+class SourceSink final : public model::RunSink {
+ public:
+  SourceSink(model::RunSink& next, bool alone) : next_(next), alone_(alone) {}
+
+  /// `rank`: of the tracks that name none.
+  void begin_source(size_t clocks_before, std::optional<int32_t> rank);
+  Result<void> push(std::shared_ptr<model::Batch> batch) override;
+  /// What one of several sources promises binds the others not.
+  void expect(model::TableId table, uint64_t columns) override;
+
+ private:
+  void move_tracks(model::Batch& batch);
+  void move_launches(model::Batch& batch) const;
+
+  model::RunSink& next_;
+  const bool alone_;
+  std::optional<int32_t> rank_ = {};
+  int32_t first_track_ = 0, tracks_ = 0;
+  int64_t first_clock_ = 0;
+  int64_t first_scope_ = 0, scopes_ = 0;
+  int64_t first_launch_ = 0, launches_ = 0;
+  int64_t first_kernel_ = 0, kernels_ = 0;
+};
+
+}  // namespace nl::ops

@@ -1,0 +1,181 @@
+#include "store/common_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace nl::store {
+namespace {
+
+/// One line of a fit: from `from_ns` on, common = start + offset + drift * (start - origin).
+struct Segment {
+  int64_t from_ns = INT64_MIN;
+  int64_t offset_ns = 0;
+  double drift = 0;
+  int64_t origin_ns = 0;
+};
+
+struct TrackClock {
+  int32_t clock = 0;
+  std::optional<int32_t> device = {};
+};
+/// Clock, and device or none for the host.
+using FitKey = std::pair<int32_t, std::optional<int32_t>>;
+using Fits = std::map<FitKey, std::vector<Segment>>;
+
+std::string parquet(const std::string& path) {
+  return "read_parquet(" + sql_quoted(path) + ")";
+}
+
+Result<std::vector<TrackClock>> read_tracks(Connection& connection, const std::string& path) {
+  std::vector<TrackClock> tracks;
+  if (path.empty()) return tracks;
+  NL_TRY(const auto names, connection.column_names("SELECT * FROM " + parquet(path)));
+  const auto column = [&](const char* name) {
+    const bool there = std::find(names.begin(), names.end(), name) != names.end();
+    return there ? std::string(name) : "NULL::INTEGER AS " + std::string(name);
+  };
+  const std::string sql = "SELECT " + column("clock_id") + ", " + column("device") + " FROM " + parquet(path);
+  NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      TrackClock& track = tracks.emplace_back();
+      if (!chunk.is_null(0, i)) track.clock = chunk.int32s(0)[i];
+      if (!chunk.is_null(1, i)) track.device = chunk.int32s(1)[i];
+    }
+    return {};
+  }));
+  return tracks;
+}
+
+Result<Fits> read_fits(Connection& connection, const std::string& path) {
+  Fits fits;
+  if (path.empty()) return fits;
+  const std::string sql = "SELECT clock_id, device, from_ns, offset_ns, drift_ppm, origin_ns FROM " +
+                          parquet(path) + " WHERE applied = 1 ORDER BY clock_id, device, from_ns";
+  NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      FitKey key{chunk.int32s(0)[i], std::nullopt};
+      if (!chunk.is_null(1, i)) key.second = chunk.int32s(1)[i];
+      const int64_t from = chunk.is_null(2, i) ? INT64_MIN : chunk.int64s(2)[i];
+      fits[key].push_back({from, chunk.int64s(3)[i], chunk.doubles(4)[i] * 1e-6, chunk.int64s(5)[i]});
+    }
+    return {};
+  }));
+  return fits;
+}
+
+int64_t base_of(const std::vector<ClockBase>& clocks, int32_t clock) {
+  const auto at = static_cast<size_t>(clock);
+  if (clock >= 0 && at < clocks.size() && clocks[at].is_unix) return clocks[at].base_ns;
+  const auto known = std::find_if(clocks.begin(), clocks.end(), [](const ClockBase& c) { return c.is_unix; });
+  return known == clocks.end() ? 0 : known->base_ns;
+}
+
+std::vector<Segment> fit_of(const Fits& fits, const FitKey& key) {
+  const auto it = fits.find(key);
+  if (it == fits.end()) return {Segment{}};
+  std::vector<Segment> segments = it->second;
+  segments.front().from_ns = INT64_MIN;
+  return segments;
+}
+
+int64_t moved(const Segment& by, int64_t start) {
+  return start + by.offset_ns +
+         static_cast<int64_t>(std::llround(by.drift * static_cast<double>(start - by.origin_ns)));
+}
+
+/// First `inner`, then `outer`, as one line.
+Segment behind(const Segment& inner, const Segment& outer) {
+  Segment line;
+  line.origin_ns = inner.origin_ns;
+  line.offset_ns = moved(outer, moved(inner, inner.origin_ns)) - inner.origin_ns;
+  line.drift = inner.drift + outer.drift + inner.drift * outer.drift;
+  const int64_t begins = outer.from_ns == INT64_MIN ? INT64_MIN : outer.from_ns - inner.offset_ns;
+  line.from_ns = std::max(inner.from_ns, begins);
+  return line;
+}
+
+/// The segments of a track: from its device's clock to that of its host, and from there to the run's.
+std::vector<Segment> segments_of(const TrackClock& track, const Fits& fits, int64_t base) {
+  const auto host = fit_of(fits, {track.clock, std::nullopt});
+  const auto device = track.device ? fit_of(fits, {track.clock, track.device}) : std::vector{Segment{}};
+  std::vector<Segment> segments;
+  for (const Segment& inner : device) {
+    for (const Segment& outer : host) segments.push_back(behind(inner, outer));
+  }
+  // Of segments that begin together, only the last one is ever reached.
+  std::stable_sort(segments.begin(), segments.end(),
+                   [](const Segment& a, const Segment& b) { return a.from_ns < b.from_ns; });
+  for (Segment& segment : segments) segment.offset_ns += base;
+  return segments;
+}
+
+/// A list of the tracks' values, taken at the row's track.
+template <class Value>
+std::string by_track(const std::vector<std::vector<Segment>>& tracks, size_t segment, const char* type,
+                     Value value) {
+  std::string list;
+  for (const auto& segments : tracks) {
+    list += list.empty() ? "" : ",";
+    list += segment < segments.size() ? fmt::format("{}", value(segments[segment])) : "NULL";
+  }
+  return "([" + list + "]::" + type + "[])[track_id + 1]";
+}
+
+std::string line_at(const std::vector<std::vector<Segment>>& tracks, size_t segment) {
+  const auto list = [&](const char* type, auto value) { return by_track(tracks, segment, type, value); };
+  std::string sql = "start_ns + " + list("BIGINT", [](const Segment& s) { return s.offset_ns; });
+  const bool drifts = std::any_of(tracks.begin(), tracks.end(), [&](const auto& segments) {
+    return segment < segments.size() && segments[segment].drift != 0;
+  });
+  if (!drifts) return sql;
+  return sql + " + round(" + list("DOUBLE", [](const Segment& s) { return s.drift; }) + " * (start_ns - " +
+         list("BIGINT", [](const Segment& s) { return s.origin_ns; }) + "))::BIGINT";
+}
+
+/// The last segment that has begun counts.
+std::string expression(const std::vector<std::vector<Segment>>& tracks, int64_t base) {
+  size_t most = 1;
+  for (const auto& segments : tracks) most = std::max(most, segments.size());
+  std::string sql = "CASE";
+  for (size_t segment = most - 1; segment > 0; segment--) {
+    const auto from = by_track(tracks, segment, "BIGINT", [](const Segment& s) { return s.from_ns; });
+    sql += " WHEN start_ns >= " + from + " THEN " + line_at(tracks, segment);
+  }
+  const std::string first = line_at(tracks, 0);
+  const std::string all = most == 1 ? first : sql + " ELSE " + first + " END";
+  return "coalesce(" + all + ", start_ns + (" + std::to_string(base) + ")::BIGINT)";
+}
+
+bool same_for_all(const std::vector<std::vector<Segment>>& tracks, int64_t base) {
+  return std::all_of(tracks.begin(), tracks.end(), [&](const auto& segments) {
+    return segments.size() == 1 && segments[0].offset_ns == base && segments[0].drift == 0;
+  });
+}
+
+}  // namespace
+
+Result<CommonTime> CommonTime::read(Connection& connection, const std::vector<ClockBase>& clocks,
+                                    const ClockFiles& files) {
+  CommonTime time;
+  time.base_ns_ = base_of(clocks, 0);
+  if (clocks.size() < 2 && files.fits.empty()) return time;
+  NL_TRY(const auto tracks, read_tracks(connection, files.tracks));
+  NL_TRY(const Fits fits, read_fits(connection, files.fits));
+  std::vector<std::vector<Segment>> segments;
+  for (const TrackClock& track : tracks) {
+    segments.push_back(segments_of(track, fits, base_of(clocks, track.clock)));
+  }
+  if (!same_for_all(segments, time.base_ns_)) time.of_track_ = expression(segments, time.base_ns_);
+  return time;
+}
+
+std::string CommonTime::start(bool has_track) const {
+  if (has_track && !of_track_.empty()) return of_track_;
+  return base_ns_ == 0 ? "start_ns" : "start_ns + (" + std::to_string(base_ns_) + ")::BIGINT";
+}
+
+}  // namespace nl::store

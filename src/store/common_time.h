@@ -1,0 +1,39 @@
+#pragma once
+// Common time: the SQL that brings a start on a track's own clock to the one axis of the run. Facts keep the
+// source's clock; a better fit rewrites nothing.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/engine.h"
+
+namespace nl::store {
+
+/// A clock of run.json.
+struct ClockBase {
+  bool is_unix = false;
+  int64_t base_ns = 0;
+};
+
+/// Where the tables lie that say which clock a track has and how clocks are fitted; empty: not there.
+struct ClockFiles {
+  std::string tracks;
+  std::string fits;
+};
+
+/// An expression over start_ns and, if `has_track`, track_id. Clocks without a known base begin with the
+/// first that has one.
+class CommonTime {
+ public:
+  static Result<CommonTime> read(Connection& connection, const std::vector<ClockBase>& clocks,
+                                 const ClockFiles& files);
+  std::string start(bool has_track) const;
+
+ private:
+  int64_t base_ns_ = 0;        // of rows without a track
+  std::string of_track_ = {};  // empty: the same for all tracks
+};
+
+}  // namespace nl::store

@@ -1,0 +1,18 @@
+-- Kernels of one stream may overlap (programmatic dependent launch); each is kept as it is.
+CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (
+  -- Comments, with (brackets), commas and 'quotes', are part of the statement.
+  start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL,
+  streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL,
+  shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER,
+  registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL,
+  blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL,
+  staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL,
+  localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, sharedMemoryExecuted INTEGER,
+  graphNodeId INTEGER, sharedMemoryLimitConfig INTEGER);
+INSERT INTO StringIds VALUES (1,'void gemm<float, 128>(float*, int)'),(2,'gemm'),(3,'_Z4gemmIfLi128EEvPfi'),(4,'cudaLaunchKernel_v7000'),
+  (5,'cuLaunchKernel'),(6,'main_thread'),(7,'cudaMemcpyAsync_v3020'),(8,'cudaStreamSynchronize_v3020');
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000,2000,0,1,7,1,281476654432256,1,2,3,1,0,32,8,4,1,128,1,1,1024,2048,0,94371840,5,32768,NULL,0);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1500,2500,0,1,7,2,281476654432256,1,2,3,1,0,32,8,4,1,128,1,1,1024,2048,0,94371840,5,32768,NULL,0);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1600,1700,0,1,7,3,281476654432256,1,2,3,1,0,32,8,4,1,128,1,1,1024,2048,0,94371840,5,32768,NULL,0);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1600,1700,0,1,7,3,281476654432256,1,2,3,1,0,32,8,4,1,128,1,1,1024,2048,0,94371840,5,32768,NULL,0);
