@@ -341,7 +341,12 @@ class Stats {
     for (const auto& known : info_.devices) {
       if (known.device == number) return;
     }
-    info_.devices.push_back({number, repaired_utf8(device.name), "NVIDIA", {}, {}, {}, true});
+    model::Device added;
+    added.device = number;
+    added.name = repaired_utf8(device.name);
+    added.vendor = "NVIDIA";
+    added.active = true;
+    info_.devices.push_back(std::move(added));
   }
 
   Result<void> store_device_work() {
