@@ -19,8 +19,9 @@ TWO_THREADS = 4
 FORCED = 8
 # Byte 1: the forced adapter, in the order of their names, and the forced role.
 ADAPTERS = sorted(path.stem.replace("_", "-") for path in (GOLDEN.parents[1] / "src/ingest/adapters").glob("*.cpp"))
-CHROME, KINETO, NEUROLENS_JSON, NSYS, ONNXRUNTIME, TRTEXEC = map(
-    ADAPTERS.index, ["chrome", "kineto", "neurolens-json", "nsys", "onnxruntime", "trtexec"])
+CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS, NSYS_STATS, ONNXRUNTIME, TELEMETRY, TRTEXEC = map(
+    ADAPTERS.index,
+    ["chrome", "kineto", "ncu", "neurolens-json", "nsys", "nsys-stats", "onnxruntime", "telemetry", "trtexec"])
 DEVICE, LAYERS, PROFILE, SUMMARY, TIMES = (role << 4 for role in range(1, 6))
 
 
@@ -228,10 +229,22 @@ def other_adapters():
         phase("C", 3, ',"args":{"x":null}'), phase("C", 4), phase("i", 5), phase("R", 6), phase("P", 7, ',"sf":1'))
 
 
+def tables():
+    """Tables of lines: option bytes without spread, since blanks would change the rows. Golden cases, sniffed."""
+    for adapter, number in (("ncu", NCU), ("nsys-stats", NSYS_STATS), ("telemetry", TELEMETRY)):
+        for folder in sorted((GOLDEN / adapter).iterdir()):
+            for path in sorted(folder.glob("input*")):
+                yield f"table_{adapter}_{folder.name}", (WINDOW[0] | FORCED, number), path.read_bytes()
+    wide = '"ID","Kernel Name","Process ID",' + ",".join(f'"m__{n}.sum"' for n in range(40))
+    yield "table_ncu_wide", (WINDOW[0], 0), (wide + "\n" + '"","",""' + ',"Kbyte/second"' * 40 + "\n" + "".join(
+        f'"{n}","k\n""{n}""","1"' + ',"1,234.5"' * 38 + ',"nan",""\n' for n in range(3))).encode()
+
+
 def golden():
     """The cases of the golden tests, as they are and forced upon their adapter."""
     for adapter, number in (
-            ("chrome", CHROME), ("neurolens-json", NEUROLENS_JSON), ("onnxruntime", ONNXRUNTIME), ("trtexec", TRTEXEC)):
+            ("chrome", CHROME), ("ncu", NCU), ("neurolens-json", NEUROLENS_JSON), ("nsys-stats", NSYS_STATS),
+            ("onnxruntime", ONNXRUNTIME), ("telemetry", TELEMETRY), ("trtexec", TRTEXEC)):
         for folder in sorted((GOLDEN / adapter).iterdir()):
             for path in sorted(folder.glob("input*")):
                 yield f"golden_{adapter}_{folder.name}", (WINDOW[0] | FORCED | spread(6), number), path.read_bytes()
@@ -272,7 +285,7 @@ def main():
     seeds = [(name, options(byte), text.encode()) for name, byte, text in [*texts(), *run_files()]]
     seeds += [(name, options(byte), data) for name, byte, data in compressed()]
     seeds += [(name, options(*both), text.encode()) for name, both, text in other_adapters()]
-    seeds += [(name, options(*both), data) for name, both, data in [*golden(), *databases()]]
+    seeds += [(name, options(*both), data) for name, both, data in [*golden(), *databases(), *tables()]]
     for name, both, data in seeds:
         (CORPUS / name).write_bytes(both + data)
     largest = max((CORPUS / name).stat().st_size for name, _, _ in seeds)

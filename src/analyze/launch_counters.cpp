@@ -394,7 +394,7 @@ std::string metrics_sql(const CounterNames& names) {
   for (const std::string& name : wanted) list += (list.empty() ? "" : ", ") + store::sql_quoted(name);
   return "SELECT launch_id, metric, coalesce(unit, ''), value FROM kernel_metrics WHERE value IS NOT NULL "
          "AND "
-         "launch_id IS NOT NULL AND metric IN (" +
+         "launch_id IS NOT NULL AND kernel_id IS NULL AND metric IN (" +
          list + ") ORDER BY launch_id, metric_id";
 }
 

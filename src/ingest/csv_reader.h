@@ -21,7 +21,9 @@ struct CsvLimits {
 
 class CsvReader {
  public:
-  explicit CsvReader(ByteSource& source, CsvLimits limits = {}) : source_(source), limits_(limits) {}
+  explicit CsvReader(ByteSource& source, CsvLimits limits = {}) : source_(source), limits_(limits) {
+    if (limits_.chunk_bytes == 0) limits_.chunk_bytes = 1;
+  }
 
   /// The first bytes of what comes next, fewer at the end: enough to tell a row from a line.
   Result<std::string_view> peek(size_t size);

@@ -63,6 +63,10 @@ bool fits(int64_t value, bool is_small) {
   return !is_small || (value >= 0 && value <= std::numeric_limits<int32_t>::max());
 }
 
+std::optional<int64_t> positive(const std::optional<int64_t>& value) {
+  return value && *value > 0 ? value : std::nullopt;
+}
+
 /// Three numbers in brackets: (9, 32, 1).
 bool read_triple(std::string_view text, int64_t (&out)[3]) {
   text = trimmed(text);
@@ -125,7 +129,6 @@ Result<void> NcuLaunches::begin(NcuIdentity identity) {
   identity_ = std::move(identity);
   facts_ = {};
   args_ = identity_.other;
-  kernel_generation_ = -1;
   return {};
 }
 
@@ -139,12 +142,7 @@ Result<void> NcuLaunches::metric(const NcuMetric& metric, std::string_view value
   if (metric.fact != LaunchFact::kNone) take_fact(metric, number, value);
   constexpr auto kTable = TableId::kernel_metrics;
   const size_t row = writer_.add(kTable);
-  if (kernel_generation_ != writer_.generation()) {
-    kernel_text_ = writer_.text(identity_.kernel);
-    kernel_generation_ = writer_.generation();
-  }
   writer_.set(kTable, row, kernel_metrics::launch_id, launches_);
-  writer_.set(kTable, row, kernel_metrics::kernel_name, kernel_text_);
   writer_.set_text(kTable, row, kernel_metrics::metric, metric.name);
   writer_.set_text(kTable, row, kernel_metrics::section, metric.section);
   writer_.set_text(kTable, row, kernel_metrics::source_unit, metric.source_unit);
@@ -303,8 +301,8 @@ void NcuLaunches::note_device() {
   device.name = name;
   device.vendor = "NVIDIA";
   if (!capability.empty()) device.compute_capability = capability;
-  device.multiprocessors = fact(LaunchFact::kMultiprocessors);
-  device.memory_bytes = fact(LaunchFact::kMemoryBytes);
+  device.multiprocessors = positive(fact(LaunchFact::kMultiprocessors));
+  device.memory_bytes = positive(fact(LaunchFact::kMemoryBytes));
   device.active = true;
   info_.devices.push_back(std::move(device));
 }

@@ -122,8 +122,6 @@ class NcuLaunches {
   bool unmeasured_ = false;
   NcuIdentity identity_ = {};
   Facts facts_ = {};
-  int64_t kernel_text_ = model::kNull;
-  int64_t kernel_generation_ = -1;
   std::map<std::string, std::string> args_ = {};
 };
 

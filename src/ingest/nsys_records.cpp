@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "ingest/small_json.h"
-#include "ingest/valid_text.h"
+#include "ingest/utf8.h"
 
 namespace nl::ingest {
 namespace {
@@ -606,7 +606,7 @@ class Reader {
       const int64_t category = r[kNvtxType] == kDomainCreate ? kNull : r[kNvtxCategory];
       const std::string_view text = nvtx_text(r).substr(0, kMaxNvtxName);
       if (nvtx_names_.size() < kMaxNvtxNames) {
-        nvtx_names_.try_emplace({process, r[kNvtxDomain], category}, repaired_text(text));
+        nvtx_names_.try_emplace({process, r[kNvtxDomain], category}, repaired_utf8(text));
       }
     }
   }
@@ -631,7 +631,7 @@ class Reader {
         case kCategoryName:
           return folded("nvtx_category");
         case kThreadName:
-          rows_.tracks().name_thread(r[kNvtxThread], repaired_text(nvtx_text(r).substr(0, kMaxNvtxName)));
+          rows_.tracks().name_thread(r[kNvtxThread], repaired_utf8(nvtx_text(r).substr(0, kMaxNvtxName)));
           return folded("nvtx_thread_name");
         default:
           return dropped("nvtx_event_type");
@@ -683,7 +683,7 @@ class Reader {
     const std::string_view text = r.has(kNvtxJson) ? r.text(kNvtxJson) : rows_.strings().text(r[kNvtxJsonId]);
     if (text.size() > kMaxSmallJsonBytes) return nullptr;
     auto parsed = parse_small_json(text);
-    if (parsed.is_discarded()) return repaired_text(text);
+    if (parsed.is_discarded()) return repaired_utf8(text);
     return kept_json(parsed);
   }
   static int64_t first(std::initializer_list<int64_t> values) {
@@ -797,8 +797,8 @@ class Reader {
       NL_TRY(const bool more, r.next());
       if (!more) return {};
       if (r.fault() != nullptr || metric_names_.size() >= kMaxNvtxNames) continue;
-      metric_names_.try_emplace({r[kType], r[kMetric]}, repaired_text(r.text(kName).substr(0, kMaxNvtxName)));
-      rows_.tracks().name_other(r[kType], repaired_text(r.text(kTypeName).substr(0, kMaxNvtxName)));
+      metric_names_.try_emplace({r[kType], r[kMetric]}, repaired_utf8(r.text(kName).substr(0, kMaxNvtxName)));
+      rows_.tracks().name_other(r[kType], repaired_utf8(r.text(kTypeName).substr(0, kMaxNvtxName)));
     }
   }
   /// Units are written behind the name: SM Active [Throughput %].

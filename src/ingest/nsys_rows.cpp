@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ingest/valid_text.h"
+#include "ingest/utf8.h"
 
 namespace nl::ingest {
 namespace {
@@ -61,7 +61,7 @@ Result<void> NsysRows::flush() {
 
 int64_t NsysRows::text_cell(std::string_view text) {
   std::string repaired;
-  if (!is_valid_text(text)) text = repaired = repaired_text(text);
+  if (!is_utf8(text)) text = repaired = repaired_utf8(text);
   const auto copy = [&](std::string_view given) {
     text_bytes_ += given.size();
     return batch_->arena.keep(given);

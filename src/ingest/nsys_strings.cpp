@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ingest/valid_text.h"
+#include "ingest/utf8.h"
 
 namespace nl::ingest {
 
@@ -84,7 +84,7 @@ Result<void> NsysStrings::load(Entry& entry) {
     return Error{ErrorCode::kLimit,
                  "the names take more than " + std::to_string(kMaxKeptBytes >> 20) + " MB"};
   }
-  texts_.push_back(is_valid_text(value.bytes) ? std::string(value.bytes) : repaired_text(value.bytes));
+  texts_.push_back(is_utf8(value.bytes) ? std::string(value.bytes) : repaired_utf8(value.bytes));
   entry.text = static_cast<int32_t>(texts_.size() - 1);
   return {};
 }

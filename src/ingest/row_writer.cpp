@@ -1,7 +1,5 @@
 #include "ingest/row_writer.h"
 
-#include <simdjson.h>
-
 #include <nlohmann/json.hpp>
 
 namespace nl::ingest {
@@ -59,23 +57,6 @@ Result<void> RowWriter::flush() {
   rows_ = text_bytes_ = 0;
   generation_++;
   return {};
-}
-
-bool is_utf8(std::string_view text) {
-  return simdjson::validate_utf8(text.data(), text.size());
-}
-
-std::string repaired_utf8(std::string_view text) {
-  if (is_utf8(text)) return std::string(text);
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    size_t length = 4;
-    while (length > 0 && !is_utf8(text.substr(i, length))) length--;
-    if (length > 1 && (text[i] & 0x80) == 0) length = 1;
-    out += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(i, length);
-    i += length == 0 ? 1 : length;
-  }
-  return out;
 }
 
 }  // namespace nl::ingest

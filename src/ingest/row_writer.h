@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/result.h"
+#include "ingest/utf8.h"
 #include "model/batch.h"
 #include "model/run_info.h"
 #include "model/run_sink.h"
@@ -57,9 +58,5 @@ class RowWriter {
   size_t rows_ = 0;
   size_t text_bytes_ = 0;
 };
-
-/// Valid UTF-8: what is not becomes U+FFFD.
-std::string repaired_utf8(std::string_view text);
-bool is_utf8(std::string_view text);
 
 }  // namespace nl::ingest

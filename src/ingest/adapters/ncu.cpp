@@ -48,7 +48,7 @@ class NoSink final : public model::RunSink {
 Result<void> read_pages(ByteSource& source, const ReadOptions& options, NcuLaunches& launches,
                         model::RunInfo& info) {
   const bool is_text = header_in(source.head()).empty() && has_ncu_text(source.head());
-  CsvReader reader(source);
+  CsvReader reader(source, {.chunk_bytes = options.window_bytes});
   NL_CHECK(is_text ? read_ncu_text(reader, options, source, launches, info)
                    : read_ncu_tables(reader, options, source, launches, info));
   if (!reader.was_ended()) info.health["no_line_end"] = 1;

@@ -8,7 +8,7 @@
 
 #include "base/decimal.h"
 #include "ingest/nsys_records.h"
-#include "ingest/valid_text.h"
+#include "ingest/utf8.h"
 
 namespace nl::ingest {
 namespace {
@@ -41,7 +41,7 @@ int64_t integer(const SqliteCell& cell) {
 std::string short_text(const SqliteCell& cell) {
   constexpr size_t kMaxBytes = 256;
   if (cell.kind != SqliteKind::kText || cell.bytes.size() > kMaxBytes) return {};
-  return repaired_text(cell.bytes);
+  return repaired_utf8(cell.bytes);
 }
 
 /// Letters, digits and a few marks: versions, host names. Anything else is not what it claims to be.
@@ -60,7 +60,7 @@ bool is_version(std::string_view text) {
 std::string program_name(std::string_view command) {
   command = command.substr(0, command.find_first_of(" \t\r\n"));
   const size_t slash = command.find_last_of("/\\");
-  return repaired_text(command.substr(slash == std::string_view::npos ? 0 : slash + 1).substr(0, 64));
+  return repaired_utf8(command.substr(slash == std::string_view::npos ? 0 : slash + 1).substr(0, 64));
 }
 
 class NsysImport {

@@ -82,6 +82,14 @@ std::string unpadded(std::string_view text) {
 
 class Stats {
  public:
+  static bool may_be_header(std::string_view head) {
+    if (head.starts_with('"')) head.remove_prefix(1);
+    for (const std::string_view start : {"Time", "Total", "Start", "API Start", "NVTX Range", "Count"}) {
+      if (head.starts_with(start)) return true;
+    }
+    return false;
+  }
+
   Stats(CsvReader& reader, std::string_view role, model::RunSink& sink, model::RunInfo& info)
       : reader_(reader), role_(role), writer_(sink, info), info_(info) {}
 
@@ -121,14 +129,6 @@ class Stats {
     return !head.empty() && head[0] != '\n' && head[0] != '\r' && !head.starts_with("Processing [") &&
            !head.starts_with("SKIPPED");
   }
-  static bool may_be_header(std::string_view head) {
-    if (head.starts_with('"')) head.remove_prefix(1);
-    for (const std::string_view start : {"Time", "Total", "Start", "API Start", "NVTX Range", "Count"}) {
-      if (head.starts_with(start)) return true;
-    }
-    return false;
-  }
-
   Result<bool> take_header() {
     NL_TRY(const bool found, reader_.next_row(fields_));
     if (!found) return false;
@@ -532,7 +532,7 @@ Sniffed sniff(std::string_view head, std::string_view file_name) {
   for (std::string_view rest = head; !rest.empty() && found.size() < 2;) {
     const size_t end = rest.find('\n');
     const std::string_view line = trimmed(rest.substr(0, end));
-    if (line.size() < 4096) {
+    if (line.size() < 4096 && Stats::may_be_header(line)) {
       const Fields fields = split_header(line);
       if (is_nsys_header(fields)) found.push_back(nsys_report(fields));
     }
@@ -545,7 +545,7 @@ Sniffed sniff(std::string_view head, std::string_view file_name) {
 
 Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
                   model::RunInfo& info) {
-  CsvReader reader(source);
+  CsvReader reader(source, {.chunk_bytes = options.window_bytes});
   Stats stats(reader, options.role.empty() ? kStats : options.role, sink, info);
   for (int64_t n = 0;; n++) {
     NL_TRY(const bool more, stats.next());

@@ -505,7 +505,16 @@ std::vector<std::string> device_columns(std::string_view head) {
   return {found.begin(), found.end()};
 }
 
+/// Told before the lines are looked at one by one.
+bool may_be_telemetry(std::string_view head) {
+  for (const char* part : {"power.", "utilization.", "memory.", "temperature.", "clocks", "Entity", "gpu"}) {
+    if (has_part(head, part)) return head[0] != '{' && head[0] != '[';
+  }
+  return false;
+}
+
 Sniffed sniff(std::string_view head, std::string_view) {
+  if (head.empty() || !may_be_telemetry(head)) return {};
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   for (std::string_view rest = head; !rest.empty();) {
     const size_t end = rest.find('\n');
@@ -518,7 +527,7 @@ Sniffed sniff(std::string_view head, std::string_view) {
 
 Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
                   model::RunInfo& info) {
-  CsvReader reader(source);
+  CsvReader reader(source, {.chunk_bytes = options.window_bytes});
   Telemetry telemetry(reader, sink, info);
   telemetry.set_device_columns(device_columns(source.head()));
   for (int64_t n = 0;; n++) {

@@ -6,8 +6,8 @@
 
 namespace nl::ingest {
 
-bool is_valid_text(std::string_view text);
+bool is_utf8(std::string_view text);
 /// With U+FFFD for each byte that is not part of a character.
-std::string repaired_text(std::string_view text);
+std::string repaired_utf8(std::string_view text);
 
 }  // namespace nl::ingest

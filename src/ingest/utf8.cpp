@@ -1,4 +1,4 @@
-#include "ingest/valid_text.h"
+#include "ingest/utf8.h"
 
 #include <simdjson.h>
 
@@ -6,16 +6,16 @@
 
 namespace nl::ingest {
 
-bool is_valid_text(std::string_view text) {
+bool is_utf8(std::string_view text) {
   return simdjson::validate_utf8(text.data(), text.size());
 }
 
-std::string repaired_text(std::string_view text) {
+std::string repaired_utf8(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     size_t length = 0;
     for (size_t n = 1; n <= std::min<size_t>(4, text.size()) && length == 0; n++) {
-      if (is_valid_text(text.substr(0, n))) length = n;
+      if (is_utf8(text.substr(0, n))) length = n;
     }
     out += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
     text.remove_prefix(std::max<size_t>(1, length));
