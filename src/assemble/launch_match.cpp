@@ -168,13 +168,11 @@ Sequence shared(const Sequence& side, const Sequence& other) {
 /// outwards, then in the gaps.
 class Alignment {
  public:
-  Alignment(const Sequence& a, const Sequence& b)
-      : a_(a.kinds), b_(b.kinds), to_(a.kinds.size(), kNone), taken_(b.kinds.size(), false) {
+  Alignment(const Sequence& a, const Sequence& b) : a_(a.kinds), b_(b.kinds), to_(a.kinds.size(), kNone) {
     align(0, a_.size(), 0, b_.size(), kWidest);
   }
   /// For each of a its place in b, or kNone.
   const std::vector<uint32_t>& places() const { return to_; }
-  bool is_taken(size_t b) const { return taken_[b]; }
 
  private:
   static constexpr size_t kWidest = 32;        // launches on each side of a neighbourhood
@@ -184,10 +182,7 @@ class Alignment {
     uint32_t a, b;
   };
 
-  void take(size_t a, size_t b) {
-    to_[a] = static_cast<uint32_t>(b);
-    taken_[b] = true;
-  }
+  void take(size_t a, size_t b) { to_[a] = static_cast<uint32_t>(b); }
 
   /// Neighbourhoods of `width` launches to the right; where each begins if it is there once, kNone if more
   /// often.
@@ -308,7 +303,6 @@ class Alignment {
   const std::vector<Kind>& a_;
   const std::vector<Kind>& b_;
   std::vector<uint32_t> to_;
-  std::vector<bool> taken_;
 };
 
 }  // namespace
@@ -326,33 +320,43 @@ std::vector<uint32_t> expected_places(const std::vector<uint32_t>& places) {
   return expected;
 }
 
-constexpr uint32_t kNear = 64;  // launches that two streams may overtake each other by
+constexpr uint32_t kNear = 16;  // launches that two streams may overtake each other by
 
-/// The free launch of a kind next to the expected place, if it is near and no other is about as near. `free`
-/// is in order; those that were taken since are in `taken`.
-uint32_t nearest_free(const std::vector<uint32_t>& free, const std::vector<bool>& taken, uint32_t expected) {
-  uint32_t best = kNone, distance = kNear + 1, second = kNear + 1;
+/// Places that are still free, by kind, in order.
+using FreePlaces = std::unordered_map<Kind, std::vector<uint32_t>>;
+
+/// The only free place of the kind near the expected one; kNone if there is none or more than one.
+uint32_t only_near(const FreePlaces& free, Kind kind, uint32_t expected) {
+  const auto places = free.find(kind);
+  if (places == free.end()) return kNone;
   const uint32_t first = expected > kNear ? expected - kNear : 0;
-  for (auto it = std::lower_bound(free.begin(), free.end(), first);
-       it != free.end() && *it <= expected + kNear; ++it) {
-    const uint32_t at = *it;
-    if (taken[at]) continue;
-    const uint32_t far = at > expected ? at - expected : expected - at;
-    if (far < distance) {
-      second = distance;
-      distance = far;
-      best = at;
-    } else if (far < second) {
-      second = far;
-    }
+  const auto it = std::lower_bound(places->second.begin(), places->second.end(), first);
+  if (it == places->second.end() || *it > expected + kNear) return kNone;
+  const auto next = it + 1;
+  return next != places->second.end() && *next <= expected + kNear ? kNone : *it;
+}
+
+/// Launches of one kind in a row of which only some have a match could as well be matched otherwise: none of
+/// them is sure.
+std::vector<bool> unsure(const std::vector<Kind>& kinds, const std::vector<bool>& matched) {
+  std::vector<bool> doubt(kinds.size(), false);
+  for (size_t begin = 0, end = 0; begin < kinds.size(); begin = end) {
+    for (end = begin; end < kinds.size() && kinds[end] == kinds[begin];) end++;
+    bool all = true;
+    for (size_t i = begin; i < end; i++) all = all && matched[i];
+    for (size_t i = begin; i < end; i++) doubt[i] = !all;
   }
-  return distance <= kNear && (second > kNear || second >= 2 * distance + 2) ? best : kNone;
+  return doubt;
 }
 
 class Matcher {
  public:
   Matcher(const std::vector<LaunchShape>& replayed, const std::vector<LaunchShape>& traced)
-      : replayed_(replayed), traced_(traced), matches_(replayed.size()), taken_(traced.size(), false) {}
+      : replayed_(replayed),
+        traced_(traced),
+        matches_(replayed.size()),
+        settled_replayed_(replayed.size(), false),
+        settled_traced_(traced.size(), false) {}
 
   std::vector<std::optional<LaunchMatch>> run() {
     Comparison by;
@@ -396,45 +400,66 @@ class Matcher {
       for (const auto& launch : launches) all.push_back(kinds.of(launch, by));
       return all;
     };
-    std::vector<bool> done;
-    for (const auto& match : matches_) done.push_back(match.has_value());
-    const Sequence a = whole(kinds_of(replayed_), done), b = whole(kinds_of(traced_), taken_);
+    const Sequence a = whole(kinds_of(replayed_), settled_replayed_);
+    const Sequence b = whole(kinds_of(traced_), settled_traced_);
     const Sequence left = shared(a, b), right = shared(b, a);
-    const Alignment alignment(left, right);
+    std::vector<uint32_t> places = Alignment(left, right).places();
+    const std::vector<bool> moved = match_moved(left, right, places);
+    drop_unsure(left, right, places);
     for (size_t i = 0; i < left.kinds.size(); i++) {
-      if (alignment.places()[i] != kNone) set(left, i, right, alignment.places()[i], MatchedBy::kOrder, by);
+      settled_replayed_[left.launches[i]] = true;
+      if (places[i] == kNone) continue;
+      const MatchedBy how = moved[i] ? MatchedBy::kMoved : MatchedBy::kOrder;
+      matches_[left.launches[i]] = LaunchMatch{right.launches[places[i]], how, by.by_function, by.ranges};
     }
-    match_moved(left, right, alignment, by);
+    for (const uint32_t launch : right.launches) settled_traced_[launch] = true;
   }
 
-  void match_moved(const Sequence& left, const Sequence& right, const Alignment& alignment,
-                   const Comparison& by) {
-    std::unordered_map<Kind, std::vector<uint32_t>> free;
+  /// Which launches it has found a place for.
+  static std::vector<bool> match_moved(const Sequence& left, const Sequence& right,
+                                       std::vector<uint32_t>& places) {
+    const auto expected = expected_places(places);
+    std::vector<bool> taken = taken_places(right, places);
+    FreePlaces free, waiting;
     for (uint32_t i = 0; i < right.kinds.size(); i++) {
-      if (!alignment.is_taken(i)) free[right.kinds[i]].push_back(i);
+      if (!taken[i]) free[right.kinds[i]].push_back(i);
     }
-    const auto expected = expected_places(alignment.places());
-    std::vector<bool> taken(right.kinds.size(), false);
+    for (uint32_t i = 0; i < left.kinds.size(); i++) {
+      if (places[i] == kNone) waiting[left.kinds[i]].push_back(expected[i]);
+    }
+    std::vector<bool> moved(left.kinds.size(), false);
     for (size_t i = 0; i < left.kinds.size(); i++) {
-      if (alignment.places()[i] != kNone) continue;
-      const auto it = free.find(left.kinds[i]);
-      const uint32_t at = it == free.end() ? kNone : nearest_free(it->second, taken, expected[i]);
-      if (at == kNone) continue;
-      taken[at] = true;
-      set(left, i, right, at, MatchedBy::kMoved, by);
+      if (places[i] != kNone || only_near(waiting, left.kinds[i], expected[i]) == kNone) continue;
+      const uint32_t at = only_near(free, left.kinds[i], expected[i]);
+      if (at == kNone || taken[at]) continue;
+      places[i] = at;
+      moved[i] = taken[at] = true;
     }
+    return moved;
   }
 
-  void set(const Sequence& left, size_t i, const Sequence& right, size_t at, MatchedBy how,
-           const Comparison& by) {
-    matches_[left.launches[i]] = LaunchMatch{right.launches[at], how, by.by_function, by.ranges};
-    taken_[right.launches[at]] = true;
+  static std::vector<bool> taken_places(const Sequence& right, const std::vector<uint32_t>& places) {
+    std::vector<bool> taken(right.kinds.size(), false);
+    for (const uint32_t at : places) {
+      if (at != kNone) taken[at] = true;
+    }
+    return taken;
+  }
+
+  static void drop_unsure(const Sequence& left, const Sequence& right, std::vector<uint32_t>& places) {
+    std::vector<bool> has_place;
+    for (const uint32_t at : places) has_place.push_back(at != kNone);
+    const auto doubt_left = unsure(left.kinds, has_place);
+    const auto doubt_right = unsure(right.kinds, taken_places(right, places));
+    for (size_t i = 0; i < places.size(); i++) {
+      if (places[i] != kNone && (doubt_left[i] || doubt_right[places[i]])) places[i] = kNone;
+    }
   }
 
   const std::vector<LaunchShape>& replayed_;
   const std::vector<LaunchShape>& traced_;
   std::vector<std::optional<LaunchMatch>> matches_;
-  std::vector<bool> taken_;
+  std::vector<bool> settled_replayed_, settled_traced_;  // their kind was on both sides
 };
 
 }  // namespace

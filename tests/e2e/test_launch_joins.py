@@ -62,14 +62,15 @@ def test_a_disturbed_pass_finds_its_launches(neurolens, tmp_path, name):
     page = tmp_path / "pass.csv"
     page.write_text(ncu_page(launches))
     run = neurolens("import", trace, page, "--as-one", "--json").data["run_id"]
-    rows = neurolens.rows(run, "SELECT launch_id, kernel_id FROM launch_matches ORDER BY launch_id")
+    rows = neurolens.rows(run, "SELECT launch_id, kernel_id, matched_by FROM launch_matches ORDER BY launch_id")
     assert len(rows) == len(launches)
     right = sum(row["kernel_id"] == kernel for row, kernel in zip(rows, truth))
     wrong = sum(row["kernel_id"] not in (None, kernel) for row, kernel in zip(rows, truth))
     missed = sum(row["kernel_id"] is None and kernel != EXTRA for row, kernel in zip(rows, truth))
     possible = sum(kernel != EXTRA for kernel in truth)
     print(f"{name}: {len(launches)} launches: {right} right, {wrong} wrong, {missed} missed of {possible}")
-    assert right >= 0.99 * (right + wrong)
+    assert right >= 0.99 * (right + wrong), [row for row, kernel in zip(rows, truth)
+                                             if row["kernel_id"] not in (None, kernel)]
     assert right >= 0.95 * possible
 
 
@@ -83,6 +84,7 @@ def test_durations_are_never_mixed(neurolens, tmp_path):
     alone = neurolens("analyze", trace, "--json").data
     run = neurolens("import", trace, page, "--as-one", "--json").data["run_id"]
     both = neurolens("analyze", run, "--json").data
-    assert [d["decomposition"] for d in both["devices"]] == [d["decomposition"] for d in alone["devices"]]
+    sums = ["window_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns", "busy_ns"]
+    assert [[d[key] for key in sums] for d in both["devices"]] == [[d[key] for key in sums] for d in alone["devices"]]
     assert neurolens.rows(run, "SELECT count(*) AS n FROM profiled_launches")[0]["n"] == 200
     neurolens("verify", run)

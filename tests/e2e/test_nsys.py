@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, MISSING, TRACES, Neurolens, sha256_of
+from conftest import BAD_INPUT, MISSING, REPOSITORY, TRACES, Neurolens, sha256_of
 
 TOKEN = "hunter2-4f1d7c9e"
 PROCESS = (1 << 48) | (100 << 24)
@@ -271,6 +271,22 @@ def is_running(pid):
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+def test_a_report_of_ncu_is_converted(tmp_path):
+    """Its tool writes to standard output."""
+    report = tmp_path / "launches.ncu-rep"
+    report.write_bytes(b"NVR\0" + bytes(300))
+    made = REPOSITORY / "tests/golden/ncu/raw_base_units_in_two_tables/input.csv"
+    body = f'[ "$1 $3 $4 $5 $6 $7" = "--import --csv --page raw --print-units base" ] && cmp -s "$2" "{report}" && cat "{made}"'
+    neurolens = Neurolens(tmp_path / "ledger", {"NEUROLENS_NCU": str(fake_tool(tmp_path, body))})
+    run = neurolens.import_file(report)
+    assert run["format"] == "ncu" and run["counts"]["stored"] > 0
+    document = json.loads((neurolens.bundle(run["run_id"]) / "run.json").read_text())
+    assert document["sources"][0]["sha256"] == sha256_of(report)
+    assert document["extensions"]["converted_by"]["tool"] == "ncu"
+    absent = Neurolens(tmp_path / "other", {"NEUROLENS_NCU": "/absent"})("import", report, code=MISSING)
+    assert f"ncu --import {report} --csv --page raw --print-units base > report.csv" in absent.err
 
 
 # ---- The real thing

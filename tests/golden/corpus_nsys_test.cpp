@@ -35,6 +35,14 @@ constexpr char kLaunched[] =
     "AND "
     "st.id_scope = kt.id_scope";
 
+/// Kernels that were given a launch of another process.
+constexpr char kAcross[] =
+    "SELECT count(*) FROM kernel_links l JOIN kernels k ON k.kernel_id = l.kernel_id JOIN spans s ON "
+    "s.span_id = "
+    "l.launch_span_id JOIN tracks kt ON kt.track_id = k.track_id JOIN tracks st ON st.track_id = s.track_id "
+    "WHERE "
+    "kt.process_id <> st.process_id";
+
 void expect_all_stored(Imported& run) {
   const auto& counts = run.document["capture"]["counts"];
   for (const auto& [reason, count] : counts["dropped"].items()) {
@@ -93,6 +101,8 @@ TEST_P(Nsys, HasTheKernelsOfEachDevice) {
   EXPECT_EQ(run.number("SELECT min(start_ns) FROM kernels") - base, kernels["first_start"]);
   EXPECT_EQ(run.number("SELECT max(start_ns + dur_ns) FROM kernels") - base, kernels["last_end"]);
   EXPECT_EQ(run.number(kLaunched), kernels["with_runtime_launch"]);
+  EXPECT_EQ(run.number("SELECT count(launch_span_id) FROM kernel_links"), kernels["with_runtime_launch"]);
+  EXPECT_EQ(run.number(kAcross), 0);
   EXPECT_EQ(run.number("SELECT count(DISTINCT id_scope) FROM tracks"), 2);
   for (const auto& [device, expected] : kernels["by_device"].items()) {
     EXPECT_EQ(run.number("SELECT count(*) FROM kernels WHERE device = " + device), expected["count"]);

@@ -341,12 +341,8 @@ class Stats {
     for (const auto& known : info_.devices) {
       if (known.device == number) return;
     }
-    model::Device added;
-    added.device = number;
-    added.name = repaired_utf8(device.name);
-    added.vendor = "NVIDIA";
-    added.active = true;
-    info_.devices.push_back(std::move(added));
+    info_.devices.push_back(
+        {.device = number, .name = repaired_utf8(device.name), .vendor = "NVIDIA", .active = true});
   }
 
   Result<void> store_device_work() {
