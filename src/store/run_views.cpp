@@ -139,11 +139,22 @@ constexpr Link kLinks[] = {
 };
 constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "launch_span_id"};
 
+/// A launch has its name once, not with each of a thousand counters.
+std::string with_kernel_names(Connection& connection, const RunFiles& files, const CommonTime& time,
+                              const std::string& metrics) {
+  const auto& launches = model::table(model::TableId::profiled_launches);
+  return "SELECT m.* REPLACE (coalesce(m.kernel_name, l.kernel_name) AS kernel_name) FROM (" + metrics +
+         ") m LEFT JOIN (" + stored(connection, files, time, launches) +
+         ") l ON m.kernel_id IS NULL AND l.launch_id = m.launch_id";
+}
+
 std::string view_of(Connection& connection, const RunFiles& files, const CommonTime& time,
                     const model::Table& table, bool linked) {
   const std::string name(table.name);
   if (name == "ops") return ops_view(connection, files, time, table);
   const std::string facts = stored(connection, files, time, table);
+  if (name == "kernel_metrics" && files.tables.contains("profiled_launches"))
+    return with_kernel_names(connection, files, time, facts);
   for (const Link& link : kLinks) {
     if (!linked || link.table != name) continue;
     const std::string key(link.key);
