@@ -137,7 +137,9 @@ constexpr Link kLinks[] = {
     {"kernels", "kernel_links", "kernel_id", "d.launch_span_id, d.op_id"},
     {"copies", "copy_links", "copy_id", "d.launch_span_id, d.op_id"},
 };
-constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "launch_span_id"};
+/// Columns that only linked views fill.
+constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "launch_span_id",
+                                                "kernel_name"};
 
 /// A launch has its name once, not with each of a thousand counters.
 std::string with_kernel_names(Connection& connection, const RunFiles& files, const CommonTime& time,
@@ -153,7 +155,7 @@ std::string view_of(Connection& connection, const RunFiles& files, const CommonT
   const std::string name(table.name);
   if (name == "ops") return ops_view(connection, files, time, table);
   const std::string facts = stored(connection, files, time, table);
-  if (name == "kernel_metrics" && files.tables.contains("profiled_launches"))
+  if (linked && name == "kernel_metrics" && files.tables.contains("profiled_launches"))
     return with_kernel_names(connection, files, time, facts);
   for (const Link& link : kLinks) {
     if (!linked || link.table != name) continue;
