@@ -20,7 +20,7 @@ using store::Chunk;
 using store::Connection;
 namespace columns = model::clock_fits;
 
-constexpr int64_t kMostKernels = 200'000;  // of a device; beyond, the tightest of each of so many windows
+constexpr size_t kMostKernels = 400'000;  // of a device; beyond, the tightest of each two neighbours
 
 /// One fit as the table shows it.
 struct FitRow {
@@ -45,51 +45,87 @@ struct DeviceEvidence {
   std::vector<Kernel> kernels = {};
   std::vector<Sync> syncs = {};
 };
-using DeviceKey = std::pair<int32_t, int32_t>;  // clock, device
 
-/// Of every window of launches the kernel that starts soonest after its launch: `windows` 0 takes all.
-std::string kernels_sql(int64_t rows) {
-  const std::string all =
-      "SELECT t.clock_id AS clock, k.device AS device, s.start_ns AS launch, k.start_ns AS start, k.start_ns "
-      "+ k.dur_ns AS \"end\" FROM kernels k JOIN kernel_links l ON l.kernel_id = k.kernel_id "
-      "JOIN spans s ON s.span_id = l.launch_span_id JOIN tracks t ON t.track_id = k.track_id "
-      "WHERE k.start_ns IS NOT NULL AND k.dur_ns >= 0 AND k.device IS NOT NULL AND k.graph_id IS NULL "
-      "AND abs(k.start_ns) < 4000000000000000000 AND k.dur_ns < 4000000000000000000";
-  if (rows <= kMostKernels) return all;
-  const std::string window = std::to_string((rows + kMostKernels - 1) / kMostKernels);
-  return "SELECT clock, device, arg_min(launch, start - launch), arg_min(start, start - launch), "
-         "arg_min(\"end\", start - launch) FROM (SELECT *, row_number() OVER (PARTITION BY clock, device "
-         "ORDER BY launch) // " +
-         window + " AS w FROM (" + all + ")) GROUP BY clock, device, w";
+/// Tracks of a clock follow each other, and so do their rows: a range of them leaves most of a file unread.
+struct TrackRange {
+  int32_t clock = 0, first = 0, last = 0;
+};
+
+Result<std::vector<TrackRange>> track_ranges(Connection& connection) {
+  std::vector<TrackRange> ranges;
+  NL_CHECK(
+      connection.stream("SELECT coalesce(clock_id, 0)::INTEGER AS clock, min(track_id)::INTEGER, "
+                        "max(track_id)::INTEGER FROM tracks "
+                        "GROUP BY clock ORDER BY clock",
+                        [&](const Chunk& chunk) -> Result<void> {
+                          for (size_t i = 0; i < chunk.size(); i++)
+                            ranges.push_back({chunk.int32s(0)[i], chunk.int32s(1)[i], chunk.int32s(2)[i]});
+                          return {};
+                        }));
+  return ranges;
+}
+
+std::string in_range(const std::string& column, const TrackRange& range) {
+  return column + " BETWEEN " + std::to_string(range.first) + " AND " + std::to_string(range.last);
+}
+
+/// Rows of a clock with the clock checked again: ranges of two clocks may overlap.
+std::string on_clock(const std::string& table, const TrackRange& range) {
+  return table +
+         " JOIN (SELECT track_id FROM tracks WHERE coalesce(clock_id, 0) = " + std::to_string(range.clock) +
+         ") t ON t.track_id = " + table.substr(table.rfind(' ') + 1) + ".track_id";
+}
+
+std::string kernels_sql(const TrackRange& range) {
+  return "SELECT k.device, s.start_ns, k.start_ns, k.start_ns + k.dur_ns FROM " +
+         on_clock("kernels k", range) +
+         " JOIN kernel_links l ON l.kernel_id = k.kernel_id JOIN spans s ON s.span_id = l.launch_span_id "
+         "WHERE " +
+         in_range("k.track_id", range) + " AND " + in_range("s.track_id", range) +
+         " AND k.start_ns IS NOT NULL AND k.dur_ns >= 0 AND k.device IS NOT NULL AND k.graph_id IS NULL "
+         "AND abs(k.start_ns) < 4000000000000000000 AND k.dur_ns < 4000000000000000000";
 }
 
 /// Calls that return when all work of the current device has ended.
-constexpr char kSyncs[] =
-    "SELECT t.clock_id, s.start_ns, s.start_ns + s.dur_ns FROM spans s JOIN tracks t ON t.track_id = "
-    "s.track_id WHERE s.kind = 'runtime' AND s.name IN ('cudaDeviceSynchronize', 'hipDeviceSynchronize', "
-    "'cuCtxSynchronize') AND s.dur_ns >= 0";
+std::string syncs_sql(const TrackRange& range) {
+  return "SELECT s.start_ns, s.start_ns + s.dur_ns FROM " + on_clock("spans s", range) + " WHERE " +
+         in_range("s.track_id", range) +
+         " AND s.kind = 'runtime' AND s.name IN ('cudaDeviceSynchronize', 'hipDeviceSynchronize', "
+         "'cuCtxSynchronize') AND s.dur_ns >= 0";
+}
 
-Result<std::map<DeviceKey, DeviceEvidence>> load_devices(Connection& connection) {
-  std::map<DeviceKey, DeviceEvidence> devices;
-  NL_TRY(const int64_t rows, connection.integer("SELECT count(*) FROM kernels"));
-  NL_CHECK(connection.stream(kernels_sql(rows), [&](const Chunk& chunk) -> Result<void> {
+void sort_by_launch(std::vector<DeviceEvidence::Kernel>& kernels) {
+  std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.launch, a.start, a.end) < std::tie(b.launch, b.start, b.end);
+  });
+}
+
+/// Of each two neighbours the one that starts sooner after its launch.
+void halve(std::vector<DeviceEvidence::Kernel>& kernels) {
+  sort_by_launch(kernels);
+  const auto delay = [](const DeviceEvidence::Kernel& k) {
+    return static_cast<long double>(k.start) - static_cast<long double>(k.launch);
+  };
+  for (size_t i = 0; i + 1 < kernels.size(); i += 2)
+    kernels[i / 2] = delay(kernels[i]) <= delay(kernels[i + 1]) ? kernels[i] : kernels[i + 1];
+  kernels.resize(kernels.size() / 2);
+}
+
+/// The devices of one clock.
+Result<std::map<int32_t, DeviceEvidence>> load_devices(Connection& connection, const TrackRange& range) {
+  std::map<int32_t, DeviceEvidence> devices;
+  NL_CHECK(connection.stream(kernels_sql(range), [&](const Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
-      const int32_t clock = chunk.is_null(0, i) ? 0 : chunk.int32s(0)[i];
-      devices[{clock, chunk.int32s(1)[i]}].kernels.push_back(
-          {chunk.int64s(2)[i], chunk.int64s(3)[i], chunk.int64s(4)[i]});
+      auto& kernels = devices[chunk.int32s(0)[i]].kernels;
+      kernels.push_back({chunk.int64s(1)[i], chunk.int64s(2)[i], chunk.int64s(3)[i]});
+      if (kernels.size() >= kMostKernels) halve(kernels);
     }
     return {};
   }));
-  if (devices.empty()) return devices;
-  std::map<int32_t, std::vector<DeviceEvidence*>> by_clock;
-  for (auto& [key, evidence] : devices) by_clock[key.first].push_back(&evidence);
-  NL_CHECK(connection.stream(kSyncs, [&](const Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) {
-      const auto it = by_clock.find(chunk.is_null(0, i) ? 0 : chunk.int32s(0)[i]);
-      // With several devices nothing says which one is meant.
-      if (it != by_clock.end() && it->second.size() == 1)
-        it->second[0]->syncs.push_back({chunk.int64s(1)[i], chunk.int64s(2)[i]});
-    }
+  if (devices.size() != 1) return devices;  // with several nothing says which one a call waits for
+  auto& syncs = devices.begin()->second.syncs;
+  NL_CHECK(connection.stream(syncs_sql(range), [&](const Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) syncs.push_back({chunk.int64s(0)[i], chunk.int64s(1)[i]});
     return {};
   }));
   return devices;
@@ -98,9 +134,7 @@ Result<std::map<DeviceKey, DeviceEvidence>> load_devices(Connection& connection)
 /// Records are launches in their order; a sync is evidence of the last kernel launched before it.
 ClockEvidence evidence_of(DeviceEvidence& device) {
   auto& kernels = device.kernels;
-  std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.launch, a.start, a.end) < std::tie(b.launch, b.start, b.end);
-  });
+  sort_by_launch(kernels);
   std::sort(device.syncs.begin(), device.syncs.end(),
             [](const auto& a, const auto& b) { return a.called < b.called; });
   ClockEvidence evidence;
@@ -140,19 +174,24 @@ bool is_clock_error(const ClockFit& fit) {
   return wrong >= 2 && wrong * (fit.bound_ns() ? 20 : 2) >= fit.anchors;
 }
 
+FitRow device_row(int32_t clock, int32_t number, DeviceEvidence& device, const nlohmann::json& clocks) {
+  FitOptions options;
+  options.keep_assumed = true;
+  if (static_cast<size_t>(clock) < clocks.size())
+    options.slack_ns = clocks[static_cast<size_t>(clock)].value("resolution_ns", int64_t{1}) - 1;
+  ClockEvidence evidence = evidence_of(device);
+  drop_isolated(evidence);
+  FitRow row{clock, clock, number, "causality", false, fit_clock(evidence, options)};
+  row.applied = is_clock_error(row.fit);
+  return row;
+}
+
 Result<std::vector<FitRow>> device_rows(Connection& connection, const nlohmann::json& clocks) {
-  NL_TRY(auto devices, load_devices(connection));
   std::vector<FitRow> rows;
-  for (auto& [key, device] : devices) {
-    FitOptions options;
-    options.keep_assumed = true;
-    if (static_cast<size_t>(key.first) < clocks.size())
-      options.slack_ns = clocks[static_cast<size_t>(key.first)].value("resolution_ns", int64_t{1}) - 1;
-    ClockEvidence evidence = evidence_of(device);
-    drop_isolated(evidence);
-    FitRow row{key.first, key.first, key.second, "causality", false, fit_clock(evidence, options)};
-    row.applied = is_clock_error(row.fit);
-    rows.push_back(std::move(row));
+  NL_TRY(const auto ranges, track_ranges(connection));
+  for (const TrackRange& range : ranges) {
+    NL_TRY(auto devices, load_devices(connection, range));
+    for (auto& [number, device] : devices) rows.push_back(device_row(range.clock, number, device, clocks));
   }
   return rows;
 }

@@ -94,28 +94,43 @@ std::optional<int64_t> dtype_bytes(std::string_view dtype) {
 
 namespace {
 
-/// Kernels of communication libraries with what they or the op that launched them say of the collective.
-constexpr char kCalls[] =
-    "WITH found AS (SELECT k.kernel_id, k.track_id, k.start_ns, k.dur_ns, k.name, "
-    "coalesce(k.args ->> '$.\"Collective name\"', s.args ->> '$.\"Collective name\"') AS said, "
-    "CASE WHEN k.args ->> '$.\"Collective name\"' IS NULL THEN s.args ELSE k.args END AS args "
-    "FROM kernels k LEFT JOIN kernel_links l ON l.kernel_id = k.kernel_id "
-    "LEFT JOIN (SELECT span_id, args FROM spans WHERE name = 'record_param_comms') s "
-    "ON s.span_id = l.op_id "
-    "WHERE regexp_matches(k.name, '(?i)^(void )?[a-z_:]*([nr]ccl|msccl|cross_device_reduce)')) "
-    "SELECT coalesce(t.rank, t.clock_id, 0)::INTEGER, coalesce(t.clock_id, 0)::INTEGER, f.start_ns, "
-    "f.dur_ns, "
-    "f.name, f.said, f.args ->> '$.\"Process Group Name\"', f.args ->> '$.\"Process Group Ranks\"', "
-    "try_cast(f.args ->> '$.\"Group size\"' AS BIGINT), try_cast(f.args ->> '$.\"Seq\"' AS BIGINT), "
-    "try_cast(f.args ->> '$.\"In msg nelems\"' AS BIGINT), try_cast(f.args ->> '$.\"Out msg nelems\"' AS "
-    "BIGINT), f.args ->> '$.\"dtype\"', f.args ->> '$.\"In split size\"' "
-    "FROM found f JOIN tracks t ON t.track_id = f.track_id "
-    "WHERE f.start_ns IS NOT NULL AND f.dur_ns >= 0 ORDER BY 1, f.start_ns, f.kernel_id";
+#define NL_IS_CALL(name) \
+  "regexp_matches(" name ", '(?i)^(void )?[a-z_:]*([nr]ccl|msccl|cross_device_reduce)')"
 
 /// Most runs have none: then nothing else is read.
 constexpr char kAnyCalls[] =
-    "SELECT count(*) FROM (SELECT DISTINCT name FROM kernels) WHERE "
-    "regexp_matches(name, '(?i)^(void )?[a-z_:]*([nr]ccl|msccl|cross_device_reduce)')";
+    "SELECT count(*) FROM (SELECT DISTINCT name FROM kernels) WHERE " NL_IS_CALL("name");
+
+constexpr char kCallsWithoutArguments[] = "SELECT count(*) FROM kernels WHERE " NL_IS_CALL(
+    "name") " AND (args ->> '$.\"Collective name\"') IS NULL";
+
+/// Kernels of communication libraries with what they say of the collective.
+constexpr char kCallsAlone[] =
+    "SELECT kernel_id, track_id, start_ns, dur_ns, name, args FROM kernels WHERE " NL_IS_CALL("name");
+
+/// What the op that launched them says, where they say nothing themselves.
+constexpr char kCallsWithOps[] =
+    "SELECT k.kernel_id, k.track_id, k.start_ns, k.dur_ns, k.name, CASE WHEN (k.args ->> '$.\"Collective "
+    "name\"') IS NULL THEN coalesce(s.args, k.args) ELSE k.args END AS args FROM kernels k LEFT JOIN "
+    "kernel_links l ON "
+    "l.kernel_id = k.kernel_id LEFT JOIN (SELECT span_id, args FROM spans WHERE name = 'record_param_comms') "
+    "s ON "
+    "s.span_id = l.op_id WHERE " NL_IS_CALL("k.name");
+
+std::string calls_sql(bool with_ops) {
+  return "SELECT coalesce(t.rank, t.clock_id, 0)::INTEGER, coalesce(t.clock_id, 0)::INTEGER, f.start_ns, "
+         "f.dur_ns, "
+         "f.name, f.args ->> '$.\"Collective name\"', f.args ->> '$.\"Process Group Name\"', f.args ->> "
+         "'$.\"Process Group Ranks\"', try_cast(f.args ->> '$.\"Group size\"' AS BIGINT), try_cast(f.args "
+         "->> "
+         "'$.\"Seq\"' AS BIGINT), try_cast(f.args ->> '$.\"In msg nelems\"' AS BIGINT), try_cast(f.args ->> "
+         "'$.\"Out msg nelems\"' AS BIGINT), f.args ->> '$.\"dtype\"', f.args ->> '$.\"In split size\"' FROM "
+         "(" +
+         std::string(with_ops ? kCallsWithOps : kCallsAlone) +
+         ") f JOIN tracks t ON t.track_id = f.track_id WHERE f.start_ns IS NOT NULL AND f.dur_ns >= 0 ORDER "
+         "BY 1, "
+         "f.start_ns, f.kernel_id";
+}
 
 std::string text_or_empty(const store::Chunk& chunk, size_t column, size_t row) {
   return chunk.is_null(column, row) ? std::string() : std::string(chunk.text(column, row));
@@ -165,7 +180,8 @@ Result<std::vector<CollectiveCall>> load_collectives(store::Connection& connecti
   std::vector<CollectiveCall> calls;
   NL_TRY(const int64_t any, connection.integer(kAnyCalls));
   if (any == 0) return calls;
-  NL_CHECK(connection.stream(kCalls, [&](const store::Chunk& chunk) -> Result<void> {
+  NL_TRY(const int64_t silent, connection.integer(kCallsWithoutArguments));
+  NL_CHECK(connection.stream(calls_sql(silent > 0), [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t row = 0; row < chunk.size(); row++) calls.push_back(call_of(chunk, row));
     return {};
   }));

@@ -1,5 +1,6 @@
 """Ranks with clocks of their own: simulated files, of which the truth is known."""
 
+import gzip
 import json
 import pathlib
 import subprocess
@@ -122,3 +123,20 @@ def test_one_rank_has_totals_only(neurolens):
     assert all(row["group"] == "0 [0, 1]" and row["group_size"] == 2 for row in block["kinds"])
     assert all(row["busbw_bytes_per_s"] is None for row in block["kinds"])
     assert "Collectives" in neurolens("analyze", run).out
+
+
+def test_older_files_say_it_with_the_op(neurolens, eight, tmp_path):
+    """Kernels without arguments of the collective: those of the op that launched them count."""
+    paths = []
+    for rank, path in enumerate(eight[0][:2]):
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        for event in document["traceEvents"]:
+            if event["cat"] == "kernel":
+                event["args"] = {key: event["args"][key] for key in ("device", "stream", "correlation")}
+        paths.append(tmp_path / f"rank{rank}.json")
+        paths[-1].write_text(json.dumps(document))
+    run = neurolens("import", *paths, "--as-one", "--json").data["run_id"]
+    block = neurolens("analyze", run, "--json").data["collectives"]
+    assert block["matched"] == len(json.loads(paths[0].read_text())["traceEvents"]) // 33
+    assert block["kinds"][0]["bytes_p50"] == 4_194_304 * 4
+    assert block["clocks"]["compared"] == block["matched"]
