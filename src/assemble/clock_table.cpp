@@ -20,7 +20,9 @@ using store::Chunk;
 using store::Connection;
 namespace columns = model::clock_fits;
 
-constexpr size_t kMostKernels = 400'000;  // of a device; beyond, the tightest of each two neighbours
+// Of a device; beyond, the tightest of each two neighbours.
+constexpr size_t kMostKernels = 400'000;
+constexpr size_t kFewKernels = 16'384;
 
 /// One fit as the table shows it.
 struct FitRow {
@@ -46,53 +48,30 @@ struct DeviceEvidence {
   std::vector<Sync> syncs = {};
 };
 
-/// Tracks of a clock follow each other, and so do their rows: a range of them leaves most of a file unread.
-struct TrackRange {
-  int32_t clock = 0, first = 0, last = 0;
-};
+/// Clock and number of a device.
+using DeviceKey = std::pair<int32_t, int32_t>;
+using Devices = std::map<DeviceKey, DeviceEvidence>;
 
-Result<std::vector<TrackRange>> track_ranges(Connection& connection) {
-  std::vector<TrackRange> ranges;
-  NL_CHECK(
-      connection.stream("SELECT coalesce(clock_id, 0)::INTEGER AS clock, min(track_id)::INTEGER, "
-                        "max(track_id)::INTEGER FROM tracks "
-                        "GROUP BY clock ORDER BY clock",
-                        [&](const Chunk& chunk) -> Result<void> {
-                          for (size_t i = 0; i < chunk.size(); i++)
-                            ranges.push_back({chunk.int32s(0)[i], chunk.int32s(1)[i], chunk.int32s(2)[i]});
-                          return {};
-                        }));
-  return ranges;
+Result<std::vector<int32_t>> clocks_of_tracks(Connection& connection) {
+  std::vector<int32_t> clocks;
+  NL_CHECK(connection.stream("SELECT coalesce(clock_id, 0)::INTEGER FROM tracks ORDER BY track_id",
+                             [&](const Chunk& chunk) -> Result<void> {
+                               clocks.insert(clocks.end(), chunk.int32s(0), chunk.int32s(0) + chunk.size());
+                               return {};
+                             }));
+  return clocks;
 }
 
-std::string in_range(const std::string& column, const TrackRange& range) {
-  return column + " BETWEEN " + std::to_string(range.first) + " AND " + std::to_string(range.last);
-}
+/// Kernels of graphs are left out: one call launches them all, some long after it.
+constexpr char kSound[] =
+    " WHERE k.start_ns IS NOT NULL AND k.dur_ns >= 0 AND k.device IS NOT NULL AND k.graph_id IS NULL "
+    "AND abs(k.start_ns) < 4000000000000000000 AND k.dur_ns < 4000000000000000000";
 
-/// Rows of a clock with the clock checked again: ranges of two clocks may overlap.
-std::string on_clock(const std::string& table, const TrackRange& range) {
-  return table +
-         " JOIN (SELECT track_id FROM tracks WHERE coalesce(clock_id, 0) = " + std::to_string(range.clock) +
-         ") t ON t.track_id = " + table.substr(table.rfind(' ') + 1) + ".track_id";
-}
-
-std::string kernels_sql(const TrackRange& range) {
-  return "SELECT k.device, s.start_ns, k.start_ns, k.start_ns + k.dur_ns FROM " +
-         on_clock("kernels k", range) +
-         " JOIN kernel_links l ON l.kernel_id = k.kernel_id JOIN spans s ON s.span_id = l.launch_span_id "
-         "WHERE " +
-         in_range("k.track_id", range) + " AND " + in_range("s.track_id", range) +
-         " AND k.start_ns IS NOT NULL AND k.dur_ns >= 0 AND k.device IS NOT NULL AND k.graph_id IS NULL "
-         "AND abs(k.start_ns) < 4000000000000000000 AND k.dur_ns < 4000000000000000000";
-}
-
-/// Calls that return when all work of the current device has ended.
-std::string syncs_sql(const TrackRange& range) {
-  return "SELECT s.start_ns, s.start_ns + s.dur_ns FROM " + on_clock("spans s", range) + " WHERE " +
-         in_range("s.track_id", range) +
-         " AND s.kind = 'runtime' AND s.name IN ('cudaDeviceSynchronize', 'hipDeviceSynchronize', "
-         "'cuCtxSynchronize') AND s.dur_ns >= 0";
-}
+/// Calls that return when all work of the current device has ended. nsys names them with a version behind.
+constexpr char kSyncs[] =
+    "SELECT track_id, start_ns, start_ns + dur_ns FROM spans WHERE kind = 'runtime' AND dur_ns >= 0 AND "
+    "(starts_with(name, 'cudaDeviceSynchronize') OR starts_with(name, 'hipDeviceSynchronize') OR "
+    "starts_with(name, 'cuCtxSynchronize'))";
 
 void sort_by_launch(std::vector<DeviceEvidence::Kernel>& kernels) {
   std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
@@ -111,25 +90,93 @@ void halve(std::vector<DeviceEvidence::Kernel>& kernels) {
   kernels.resize(kernels.size() / 2);
 }
 
-/// The devices of one clock.
-Result<std::map<int32_t, DeviceEvidence>> load_devices(Connection& connection, const TrackRange& range) {
-  std::map<int32_t, DeviceEvidence> devices;
-  NL_CHECK(connection.stream(kernels_sql(range), [&](const Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) {
-      auto& kernels = devices[chunk.int32s(0)[i]].kernels;
-      kernels.push_back({chunk.int64s(1)[i], chunk.int64s(2)[i], chunk.int64s(3)[i]});
-      if (kernels.size() >= kMostKernels) halve(kernels);
-    }
-    return {};
-  }));
-  if (devices.size() != 1) return devices;  // with several nothing says which one a call waits for
-  auto& syncs = devices.begin()->second.syncs;
-  NL_CHECK(connection.stream(syncs_sql(range), [&](const Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) syncs.push_back({chunk.int64s(0)[i], chunk.int64s(1)[i]});
-    return {};
-  }));
-  return devices;
-}
+/// Reads kernels with their launches into evidence of their devices.
+class DeviceReader {
+ public:
+  DeviceReader(Connection& connection, std::vector<int32_t> clocks, size_t most_kernels)
+      : connection_(connection), clocks_(std::move(clocks)), most_kernels_(most_kernels) {}
+
+  Result<void> read() {
+    NL_TRY(const int64_t spans, connection_.integer("SELECT count(*) FROM spans"));
+    NL_CHECK(static_cast<size_t>(spans) <= kMostSpans ? read_in_order() : read_by_joining());
+    return read_syncs();
+  }
+  Devices& devices() { return devices_; }
+  int64_t violations() const { return violations_; }
+
+ private:
+  static constexpr size_t kMostSpans = 16'000'000;  // whose starts are kept in memory
+
+  void add(DeviceKey device, int64_t launch, int64_t start, int64_t end) {
+    auto& kernels = devices_[device].kernels;
+    kernels.push_back({launch, start, end});
+    violations_ += start < launch ? 1 : 0;
+    if (kernels.size() >= most_kernels_) halve(kernels);
+  }
+  int32_t clock_of(int32_t track) const {
+    const auto at = static_cast<size_t>(track);
+    return track >= 0 && at < clocks_.size() ? clocks_[at] : 0;
+  }
+
+  /// Row n of kernel_links is about row n of kernels: three scans and no join.
+  Result<void> read_in_order() {
+    std::vector<int64_t> starts;
+    NL_CHECK(connection_.stream("SELECT start_ns FROM spans", [&](const Chunk& chunk) -> Result<void> {
+      starts.insert(starts.end(), chunk.int64s(0), chunk.int64s(0) + chunk.size());
+      for (size_t i = 0; chunk.validity(0) != nullptr && i < chunk.size(); i++) {
+        if (chunk.is_null(0, i)) starts[starts.size() - chunk.size() + i] = kNull;
+      }
+      return {};
+    }));
+    const std::string sql =
+        "SELECT k.device, k.track_id, k.start_ns, k.start_ns + k.dur_ns, l.launch_span_id FROM kernels k "
+        "POSITIONAL JOIN kernel_links l" +
+        std::string(kSound) + " AND l.launch_span_id IS NOT NULL AND k.track_id IS NOT NULL";
+    return connection_.stream(sql, [&](const Chunk& chunk) -> Result<void> {
+      for (size_t i = 0; i < chunk.size(); i++) {
+        const auto span = static_cast<size_t>(chunk.int64s(4)[i]);
+        if (span >= starts.size() || starts[span] == kNull) continue;
+        add({clock_of(chunk.int32s(1)[i]), chunk.int32s(0)[i]}, starts[span], chunk.int64s(2)[i],
+            chunk.int64s(3)[i]);
+      }
+      return {};
+    });
+  }
+
+  Result<void> read_by_joining() {
+    const std::string sql =
+        "SELECT k.device, k.track_id, k.start_ns, k.start_ns + k.dur_ns, s.start_ns FROM kernels k JOIN "
+        "kernel_links l ON l.kernel_id = k.kernel_id JOIN spans s ON s.span_id = l.launch_span_id" +
+        std::string(kSound) + " AND k.track_id IS NOT NULL";
+    return connection_.stream(sql, [&](const Chunk& chunk) -> Result<void> {
+      for (size_t i = 0; i < chunk.size(); i++) {
+        add({clock_of(chunk.int32s(1)[i]), chunk.int32s(0)[i]}, chunk.int64s(4)[i], chunk.int64s(2)[i],
+            chunk.int64s(3)[i]);
+      }
+      return {};
+    });
+  }
+
+  /// Of clocks with one device: with several nothing says which one a call waits for.
+  Result<void> read_syncs() {
+    std::map<int32_t, std::vector<DeviceEvidence*>> by_clock;
+    for (auto& [key, device] : devices_) by_clock[key.first].push_back(&device);
+    return connection_.stream(kSyncs, [&](const Chunk& chunk) -> Result<void> {
+      for (size_t i = 0; i < chunk.size(); i++) {
+        const auto it = by_clock.find(chunk.is_null(0, i) ? 0 : clock_of(chunk.int32s(0)[i]));
+        if (it == by_clock.end() || it->second.size() != 1) continue;
+        it->second[0]->syncs.push_back({chunk.int64s(1)[i], chunk.int64s(2)[i]});
+      }
+      return {};
+    });
+  }
+
+  Connection& connection_;
+  std::vector<int32_t> clocks_;
+  const size_t most_kernels_;
+  Devices devices_;
+  int64_t violations_ = 0;
+};
 
 /// Records are launches in their order; a sync is evidence of the last kernel launched before it.
 ClockEvidence evidence_of(DeviceEvidence& device) {
@@ -186,12 +233,16 @@ FitRow device_row(int32_t clock, int32_t number, DeviceEvidence& device, const n
   return row;
 }
 
+/// Where every kernel starts after its launch, the tightest few say as much as all.
 Result<std::vector<FitRow>> device_rows(Connection& connection, const nlohmann::json& clocks) {
   std::vector<FitRow> rows;
-  NL_TRY(const auto ranges, track_ranges(connection));
-  for (const TrackRange& range : ranges) {
-    NL_TRY(auto devices, load_devices(connection, range));
-    for (auto& [number, device] : devices) rows.push_back(device_row(range.clock, number, device, clocks));
+  NL_TRY(const auto of_tracks, clocks_of_tracks(connection));
+  DeviceReader reader(connection, of_tracks, kFewKernels);
+  NL_CHECK(reader.read());
+  DeviceReader thorough(connection, of_tracks, kMostKernels);
+  if (reader.violations() > 0) NL_CHECK(thorough.read());
+  for (auto& [key, device] : (reader.violations() > 0 ? thorough : reader).devices()) {
+    rows.push_back(device_row(key.first, key.second, device, clocks));
   }
   return rows;
 }
