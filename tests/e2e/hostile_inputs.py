@@ -191,7 +191,7 @@ def nothing():
     yield Input("wrong_extension", fixed(kineto(EVENT, after='"a":1')), Reads(1), file_name="trace.png")
     yield Input("gzip_named_json", fixed(gzipped(kineto(EVENT))), Reads(1))
     yield Input("json_named_gz", fixed(kineto(EVENT)), Reads(1), file_name="trace.json.gz")
-    yield Input("unknown_format_asked_for", fixed(kineto(EVENT)), BAD_INPUT, ("--format", "nsys"))
+    yield Input("unknown_format_asked_for", fixed(kineto(EVENT)), BAD_INPUT, ("--format", "no-such-format"))
     for role, records in {"profile": 3, "times": 2, "device": 1, "layers": 0, "summary": 0}.items():
         expected = Reads(0, dropped={"no_phase": records}) if records else BAD_INPUT
         yield Input(f"trtexec_{role}_read_as_chrome", fixed(GOOD[f"trtexec_{role}"]), expected, ("--format", "chrome"))

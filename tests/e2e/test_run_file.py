@@ -1,9 +1,11 @@
 """The run file: export, import and validation of whole runs as one JSON document."""
 
+import contextlib
 import gzip
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 
@@ -76,9 +78,17 @@ def assert_round_trip(tmp_path, profile):
 # ---- Round trip
 
 
+def database_of(script, folder):
+    """The database that the statements make."""
+    path = folder / "input.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript(script.read_text())
+    return path
+
+
 @pytest.mark.parametrize("profile", GOLDEN_INPUTS, ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}")
 def test_round_trip_of_golden_cases(tmp_path, profile):
-    assert_round_trip(tmp_path, profile)
+    assert_round_trip(tmp_path, database_of(profile, tmp_path) if profile.suffix == ".sql" else profile)
 
 
 @pytest.mark.skipif(not RECORDED, reason=f"no recorded traces in {TRACES}: set NEUROLENS_TRACES")
