@@ -7,6 +7,7 @@
 #include "analyze/finding.h"
 #include "analyze/launch_counters.h"
 #include "analyze/rule_set.h"
+#include "analyze/source_joins.h"
 #include "base/files.h"
 
 namespace nl::analyze {
@@ -80,10 +81,10 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   NL_TRY(const auto files, store::run_files(bundle));
   NL_TRY(const auto engine, start.get());
   NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(
-      connection, files, false,
-      {"tracks", "spans", "kernels", "copies", "syncs", "allocations", "ops", "span_tree", "kernel_links",
-       "copy_links", "profiled_launches", "kernel_metrics", "kernel_advice"}));
+  NL_CHECK(store::create_views(connection, files, false,
+                               {"tracks", "spans", "kernels", "copies", "syncs", "allocations", "ops",
+                                "span_tree", "kernel_links", "copy_links", "profiled_launches",
+                                "kernel_metrics", "kernel_advice", "clock_fits", "launch_matches"}));
   NL_TRY(const PreparedRun run, prepare_run(connection, files, taxonomy, options.phases));
   NL_TRY(PeakTable peaks, peak_table(options));
   Sources sources{document, {}, {}, {}, std::move(peaks)};
@@ -104,6 +105,8 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   analysis.data["layers"] = layers;
   analysis.data["collectives"] = collectives;
   analysis.data["counters"] = std::move(counters);
+  NL_TRY(analysis.data["clocks"], clocks_json(connection, run.timeline));
+  NL_TRY(analysis.data["launch_matches"], launch_matches_json(connection, files));
   if (!layers.is_null() && analysis.data["top_ops"].empty()) analysis.data["top_ops"] = layers["top"];
   NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));
   for (MeasuredDevice& device : measured.devices) {

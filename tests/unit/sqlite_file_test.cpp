@@ -183,7 +183,7 @@ TEST(SqliteFile, RefusesWhatItCannotRead) {
   EXPECT_EQ(changed(18, 2), "unsupported");  // WAL
   EXPECT_EQ(changed(59, 2), "unsupported");  // UTF-16
   EXPECT_EQ(changed(0, 'x'), "bad_input");
-  EXPECT_EQ(changed(16, 3), "bad_input");   // page size 768
+  EXPECT_EQ(changed(16, 3), "bad_input");    // page size 768
   EXPECT_EQ(changed(20, 127), "bad_input");  // room at the end of each page, where the records are
   EXPECT_EQ(rows_of(good.substr(0, good.size() - 1), "t"), "bad_input");
   EXPECT_EQ(rows_of(good.substr(0, 4096), "t"), "bad_input");

@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "ops/analysis_options.h"
 #include "ops/named_analysis.h"
@@ -31,7 +33,7 @@ constexpr char kParameters[] = R"({
 constexpr char kResult[] = R"({
   "type": "object",
   "required": ["run_id", "window", "limiters", "devices", "steps", "top_kernels", "top_ops", "coverage", "counters",
-               "collectives", "findings"],
+               "collectives", "clocks", "launch_matches", "findings"],
   "properties": {
     "counters": {
       "description": "what a counter profiler says of launches, by kernel; null without such",
@@ -138,19 +140,62 @@ size_t name_width(const TextStyle& style) {
   return style.width > 80 ? static_cast<size_t>(style.width) - 58 : 24;
 }
 
+bool same_device(const json& a, const json& b) {
+  return a["device"] == b["device"] && a["rank"] == b["rank"];
+}
+
+/// Of many devices one screen shows the busiest; --json has all.
+const json& busiest(const json& data) {
+  const auto less_busy = [](const json& a, const json& b) { return a["busy_ns"] < b["busy_ns"]; };
+  return *std::max_element(data["devices"].begin(), data["devices"].end(), less_busy);
+}
+bool is_shown(const json& row, const json& data) {
+  return data["devices"].size() < 2 || !row.contains("rank") || same_device(row, busiest(data));
+}
+std::string shown_device(const json& data) {
+  return data["devices"].size() < 2 ? "" : " on " + device_title(busiest(data)) + ", the busiest";
+}
+
+constexpr size_t kMostDevices = 4;
+
+/// Those that are idle most and least, if there are many.
+std::string devices_text(const json& data, const TextStyle& style) {
+  std::vector<const json*> devices;
+  for (const json& device : data["devices"]) devices.push_back(&device);
+  const size_t all = devices.size();
+  if (all > kMostDevices) {
+    std::stable_sort(devices.begin(), devices.end(),
+                     [](const json* a, const json* b) { return (*a)["idle_ns"] < (*b)["idle_ns"]; });
+    devices.erase(devices.begin() + kMostDevices / 2, devices.end() - kMostDevices / 2);
+  }
+  std::string out;
+  for (size_t i = 0; i < devices.size(); i++) {
+    if (all > kMostDevices && i == kMostDevices / 2) {
+      out += "  " +
+             dim(fmt::format("{} devices with more idle time than these and less than those below",
+                             all - kMostDevices),
+                 style) +
+             "\n";
+    }
+    out += device_text(*devices[i], style);
+  }
+  return out;
+}
+
 std::string kernels_text(const json& data, const TextStyle& style) {
   if (data["top_kernels"].empty()) return "";
   using enum TextTable::Align;
   TextTable table({kRight, kRight, kRight, kRight, kLeft, kLeft, kLeft});
   table.add({"share", "total", "calls", "exposed", "", "class", "kernel"});
   for (const json& row : data["top_kernels"]) {
+    if (!is_shown(row, data)) continue;
     table.add({percent_or_dash(row["share"]), duration_text(row["total_ns"]), grouped(row["calls"]),
                percent_or_dash(row["exposed_share"]),
                bar(row["share"].is_null() ? 0 : row["share"].get<double>(), 8), row["class"],
                shortened(row["label"].get<std::string>(), name_width(style))});
   }
-  return "\n" + bold("Kernels and copies, share of the sum of their times", style) + "\n" +
-         table.text("  ", true, style);
+  return "\n" + bold("Kernels and copies" + shown_device(data) + ", share of the sum of their times", style) +
+         "\n" + table.text("  ", true, style);
 }
 
 std::string ops_text(const json& data, const TextStyle& style) {
@@ -160,6 +205,7 @@ std::string ops_text(const json& data, const TextStyle& style) {
   table.add({"share", "time", "calls", "", "class", "op"});
   const bool host = data["top_ops"][0].contains("own_ns");
   for (const json& row : data["top_ops"]) {
+    if (!is_shown(row, data)) continue;
     const std::string owner = row["owner"] == "graph_launch" ? " (graph)"
                               : row["owner"] == "call"       ? " (no op)"
                                                              : "";
@@ -168,8 +214,9 @@ std::string ops_text(const json& data, const TextStyle& style) {
                bar(row["share"].is_null() ? 0 : row["share"].get<double>(), 8), row["class"],
                shortened(row["name"].get<std::string>() + owner, name_width(style))});
   }
-  const char* title =
-      host ? "Ops, share of the sum of their own times" : "Ops, share of the device time that they launched";
+  const std::string title =
+      "Ops" + shown_device(data) +
+      (host ? ", share of the sum of their own times" : ", share of the device time that they launched");
   return "\n" + bold(title, style) + "\n" + table.text("  ", true, style);
 }
 
@@ -182,6 +229,44 @@ std::string phases_text(const json& data, const TextStyle& style) {
                        duration_text(row["device_ns"]), device_title(row));
   }
   return out.empty() ? "" : "\n" + bold("Phases", style) + "\n" + out;
+}
+
+/// Devices against their hosts are only worth a line where something is wrong with them.
+bool is_worth_a_line(const json& fit) {
+  return fit["device"].is_null() || fit["applied"] || fit["violations_before"] > 0;
+}
+
+constexpr size_t kMostClocks = 8;
+
+std::string clocks_text(const json& clocks, const TextStyle& style) {
+  using enum TextTable::Align;
+  TextTable table({kRight, kRight, kLeft, kRight, kRight, kRight, kRight, kLeft});
+  table.add({"clock", "device", "method", "anchors", "drift ppm", "violations", "bound", ""});
+  size_t lines = 0;
+  for (const json& fit : clocks["fits"]) {
+    if (!is_worth_a_line(fit) || ++lines > kMostClocks) continue;
+    table.add({fit["clock"].dump(), fit["device"].is_null() ? "host" : fit["device"].dump(), fit["method"],
+               fit["anchors"].is_null() ? "-" : grouped(fit["anchors"]),
+               fit["drift_ppm"].is_null() ? "-" : fmt::format("{:.2f}", fit["drift_ppm"].get<double>()),
+               fmt::format("{} > {}", fit["violations_before"].dump(), fit["violations_after"].dump()),
+               fit["bound_ns"].is_null() ? "unknown" : duration_text(fit["bound_ns"]),
+               fit["applied"] ? "" : "not applied"});
+  }
+  if (lines == 0) return "";
+  const std::string more = lines > kMostClocks ? fmt::format("{} more; ", lines - kMostClocks) : "";
+  return "\n" + bold("Clocks", style) + "\n" + table.text("  ", true, style) + "  " +
+         dim(more + "times of two clocks that are closer than their bounds are not resolvable", style) + "\n";
+}
+
+std::string launch_matches_text(const json& matches, const TextStyle& style) {
+  if (matches.is_null()) return "";
+  return fmt::format(
+      "  {}\n",
+      dim(fmt::format("{} of {} replayed launches found in the trace ({} out of order, {} by function "
+                      "only); {} kernels of the trace have no counters",
+                      grouped(matches["matched"]), grouped(matches["replayed"]), grouped(matches["moved"]),
+                      grouped(matches["by_function"]), grouped(matches["kernels_without"])),
+          style));
 }
 
 std::string straggler_text(const json& data) {
@@ -224,6 +309,7 @@ std::string collectives_text(const json& block, const TextStyle& style) {
 std::string coverage_text(const json& data, const TextStyle& style) {
   std::string out;
   for (const json& row : data["coverage"]) {
+    if (data["devices"].size() > kMostDevices && !is_shown(row, data)) continue;
     out += fmt::format("  {} {}: {} of the kernel time has its launch, {} its op, {} a class\n",
                        dim("coverage", style), device_title(row), percent_or_dash(row["with_launch"]),
                        percent_or_dash(row["with_op"]), percent_or_dash(row["classified"]));
@@ -261,12 +347,17 @@ std::string counters_text(const json& counters, const TextStyle& style) {
 std::string findings_text(const json& data, const TextStyle& style) {
   if (data["findings"].empty()) return "\n" + bold("Findings", style) + "\n  none\n";
   std::string out = "\n" + bold("Findings, most time at stake first", style) + "\n";
+  std::map<std::string, int> devices;
+  for (const json& finding : data["findings"]) devices[finding["rule"]]++;
   for (const json& finding : data["findings"]) {
+    const int on = std::exchange(devices[finding["rule"]], 0);
+    if (on == 0) continue;  // told with the device that has most at stake
     const double share = part(finding["at_stake_ns"], data["window"]["total_ns"]);
     out += fmt::format("  {:>6}  {}  {}\n", percent_text(share),
                        bold(finding["title"].get<std::string>(), style),
-                       dim(fmt::format("{}, {} confidence", finding["rule"].get<std::string>(),
-                                       finding["confidence"].get<std::string>()),
+                       dim(fmt::format("{}, {} confidence{}", finding["rule"].get<std::string>(),
+                                       finding["confidence"].get<std::string>(),
+                                       on > 1 ? fmt::format(", most of {} devices", on) : ""),
                            style));
     out += wrapped(finding["suggestions"][0]["text"].get<std::string>(), "          ", style.width);
   }
@@ -276,17 +367,20 @@ std::string findings_text(const json& data, const TextStyle& style) {
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const json& data = outcome.data;
   const json& steps = data["steps"];
-  std::string out =
-      fmt::format("{}  window {}, {}", bold("run " + short_id(data["run_id"]), style),
-                  data["window"]["name"].get<std::string>(), duration_text(data["window"]["total_ns"]));
+  std::string out = bold("run " + short_id(data["run_id"]), style) + "  ";
+  out += data["window"]["total_ns"] == 0
+             ? std::string("no time line")
+             : fmt::format("window {}, {}", data["window"]["name"].get<std::string>(),
+                           duration_text(data["window"]["total_ns"]));
   if (steps["count"] != 0)
     out += fmt::format("; {} step{} by {}", grouped(steps["count"].get<int64_t>()),
                        steps["count"] == 1 ? "" : "s", steps["source"].get<std::string>());
   out += "\n" + limiters_text(data["limiters"], style);
-  for (const json& device : data["devices"]) out += device_text(device, style);
+  out += devices_text(data, style);
   return out + kernels_text(data, style) + ops_text(data, style) + phases_text(data, style) +
          collectives_text(data["collectives"], style) + coverage_text(data, style) +
-         counters_text(data["counters"], style) + findings_text(data, style);
+         counters_text(data["counters"], style) + launch_matches_text(data["launch_matches"], style) +
+         clocks_text(data["clocks"], style) + findings_text(data, style);
 }
 
 }  // namespace
