@@ -3,8 +3,12 @@
 import csv
 import io
 import json
+import shutil
+import subprocess
 
 import pytest
+
+from conftest import BAD_INPUT
 
 IDENTITY = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Device", "CC"]
 
@@ -140,3 +144,14 @@ def test_a_trace_has_no_counters(neurolens, tmp_path):
     path.write_text("Start (ns),Duration (ns),CorrId,Device,Ctx,Strm,Name\n10,5,1,GPU (0),1,7,k\n")
     run = neurolens.import_file(path)["run_id"]
     assert neurolens("analyze", run, "--json").data["counters"] is None
+
+
+@pytest.mark.skipif(shutil.which("ncu") is None, reason="no ncu on this machine")
+def test_a_real_ncu_without_a_device_is_told_in_its_own_words(neurolens, tmp_path):
+    page = tmp_path / "page.csv"
+    with page.open("wb") as out:
+        subprocess.run(["ncu", "--csv", "/bin/true"], stdout=out, stderr=subprocess.STDOUT, timeout=120, check=False)
+    if b'"ID"' in page.read_bytes():
+        pytest.skip("this machine has a device")
+    result = neurolens("import", page, code=BAD_INPUT)
+    assert "no launch of a kernel; the profiler says: " in result.err

@@ -2,6 +2,8 @@
 // row a launch). Counters of single launches that were replayed; there is no time line. Reports (.ncu-rep)
 // need Nsight Compute itself.
 
+#include <algorithm>
+
 #include "ingest/adapter.h"
 #include "ingest/ncu_tables.h"
 #include "ingest/ncu_text.h"
@@ -70,13 +72,30 @@ DecimalSign decimal_sign(std::string_view head, model::RunInfo& info) {
   return evidence.sign();
 }
 
+/// What the profiler itself says went wrong, e.g. that it saw no kernel; empty if nothing.
+std::string first_message(std::string_view head) {
+  constexpr size_t kMostBytes = 200;
+  for (const std::string_view mark : {"==ERROR== ", "==WARNING== "}) {
+    const size_t at = head.find(mark);
+    if (at == std::string_view::npos) continue;
+    const std::string_view line = head.substr(at + mark.size(), kMostBytes);
+    std::string text = repaired_utf8(line.substr(0, line.find_first_of("\r\n")));
+    std::replace_if(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
+    return text;
+  }
+  return {};
+}
+
 Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
                   model::RunInfo& info) {
   if (is_report(source.head()))
     return Error{ErrorCode::kUnsupported, "a report of Nsight Compute can only be read by itself", kExport};
+  const std::string said = first_message(source.head());
   NcuLaunches launches(sink, info, decimal_sign(source.head(), info));
   NL_CHECK(read_pages(source, options, launches, info));
-  return launches.finish();
+  auto finished = launches.finish();
+  if (!finished && !said.empty()) finished.error().message += "; the profiler says: " + said;
+  return finished;
 }
 
 }  // namespace
