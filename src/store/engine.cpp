@@ -154,7 +154,7 @@ Result<void> Connection::stream(const std::string& sql,
 Result<int64_t> Connection::integer(const std::string& sql) {
   int64_t value = 0;
   bool found = false;
-  NL_CHECK(stream(sql, [&](const Chunk& chunk) -> Result<void> {
+  NL_CHECK(stream("SELECT (" + sql + ")::BIGINT", [&](const Chunk& chunk) -> Result<void> {
     if (chunk.size() > 0 && !chunk.is_null(0, 0)) {
       value = chunk.int64s(0)[0];
       found = true;
