@@ -98,38 +98,40 @@ Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string
 /// in the source.
 class LaunchFinder {
  public:
-  LaunchFinder(std::vector<Launch> launches, const std::vector<int32_t>& id_scopes, const SpanForest& spans)
-      : launches_(std::move(launches)), id_scopes_(id_scopes), spans_(spans) {
-    const auto before = [this](const Launch& a, const Launch& b) {
-      return key(a) != key(b) ? key(a) < key(b) : a.span_id < b.span_id;
-    };
-    if (!std::is_sorted(launches_.begin(), launches_.end(), before))
-      std::sort(launches_.begin(), launches_.end(), before);
+  LaunchFinder(const std::vector<Launch>& launches, const std::vector<int32_t>& id_scopes,
+               const SpanForest& spans)
+      : id_scopes_(id_scopes) {
+    calls_.reserve(launches.size());
+    for (const Launch& launch : launches) {
+      const int32_t scope = id_scopes.empty() ? Collector::kNoScope : scope_of(spans.track(launch.span_id));
+      calls_.push_back({launch.correlation_id, scope, launch.span_id});
+    }
+    if (!std::is_sorted(calls_.begin(), calls_.end())) std::sort(calls_.begin(), calls_.end());
   }
 
-  /// nullptr if it is not in the capture.
-  const Launch* find(const LaunchedWork& work) const {
-    const Key wanted{int64_t{work.correlation_id}, scope(work.track_id)};
-    const auto it = std::lower_bound(launches_.begin(), launches_.end(), wanted,
-                                     [this](const Launch& launch, const Key& k) { return key(launch) < k; });
-    return it != launches_.end() && key(*it) == wanted ? &*it : nullptr;
+  /// The span of the launch; kNull if it is not in the capture.
+  int64_t find(const LaunchedWork& work) const {
+    const Call wanted{work.correlation_id, scope_of(work.track_id), 0};
+    const auto it = std::lower_bound(calls_.begin(), calls_.end(), wanted);
+    const bool found = it != calls_.end() && it->id == wanted.id && it->scope == wanted.scope;
+    return found ? int64_t{it->span} : kNull;
   }
 
  private:
-  using Key = std::pair<int64_t, int32_t>;
+  struct Call {
+    int64_t id;
+    int32_t scope;
+    uint32_t span;
+    auto operator<=>(const Call&) const = default;
+  };
 
-  int32_t scope(int32_t track) const {
+  int32_t scope_of(int32_t track) const {
     const auto at = static_cast<size_t>(track);
     return track >= 0 && at < id_scopes_.size() ? id_scopes_[at] : Collector::kNoScope;
   }
-  Key key(const Launch& launch) const {
-    return {int64_t{launch.correlation_id},
-            id_scopes_.empty() ? Collector::kNoScope : scope(spans_.track(launch.span_id))};
-  }
 
-  std::vector<Launch> launches_;
+  std::vector<Call> calls_;
   const std::vector<int32_t>& id_scopes_;
-  const SpanForest& spans_;
 };
 
 Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::string& folder, TableId table,
@@ -141,9 +143,9 @@ Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::strin
   RowWriter writer(engine, table, folder);
   for (const LaunchedWork& work : works) {
     const size_t row = writer.add();
-    if (const Launch* launch = launches.find(work)) {
-      writer.set(row, model::kernel_links::launch_span_id, int64_t{launch->span_id});
-      writer.set(row, model::kernel_links::op_id, spans.place(launch->span_id).op_id);
+    if (const int64_t span = launches.find(work); span != kNull) {
+      writer.set(row, model::kernel_links::launch_span_id, span);
+      writer.set(row, model::kernel_links::op_id, spans.place(static_cast<size_t>(span)).op_id);
     }
     NL_CHECK(writer.flush_if_full());
   }
@@ -272,7 +274,7 @@ Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std:
   NL_CHECK(collected.spans.build());
   NL_CHECK(write_tree(engine, folder, spans));
   NL_TRY(auto calls, collected.launches.take());
-  const LaunchFinder launches(std::move(calls), collected.id_scopes, spans);
+  const LaunchFinder launches(calls, collected.id_scopes, spans);
   NL_TRY(auto kernels, collected.kernels.take());
   NL_CHECK(write_links(engine, folder, TableId::kernel_links, kernels, launches, spans));
   NL_TRY(auto copies, collected.copies.take());
