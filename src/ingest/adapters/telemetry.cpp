@@ -286,7 +286,7 @@ class Telemetry {
 
   void left_out(const std::string& name) {
     auto& names = info_.extensions["telemetry"]["left_out_columns"];
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(repaired_utf8(name));
   }
 
   void set_units(const Fields& words) {
