@@ -476,8 +476,13 @@ json metrics_json(const MetricSet& metrics) {
 }
 
 Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window) {
+  NL_TRY(auto pieces, window_named(window, run.timeline, run.windows));
+  return measure(run, sources, std::move(pieces));
+}
+
+Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet window) {
   Measured measured;
-  NL_TRY(measured.window, window_named(window, run.timeline, run.windows));
+  measured.window = std::move(window);
   for (const DeviceState& state : run.devices) {
     const json entry = hardware_of(sources.document, state.device);
     MeasuredDevice device{&state, hardware_name(entry), device_metrics(run, state, measured.window)};
