@@ -1,135 +1,138 @@
 #include "analyze/work_pattern.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <tuple>
+
+#include "base/portable_log.h"
 
 namespace nl::analyze {
 namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostPairs = 1000;
-constexpr int kPercents[] = {10, 25, 50, 75, 90, 99};
+constexpr size_t kMostRows = 2000;
+constexpr double kOctavesOfAStep = 2;
 
-/// A name of an op type, or a class.
-using Token = uint32_t;
-
-struct Piece {
-  int32_t track;
-  Token token;
-  int64_t ns;
+struct Key {
+  uint32_t name;  ///< of the op type; kNoRow where there is no op
+  OpClass op_class;
+  auto operator<=>(const Key&) const = default;
 };
 
-struct PairSum {
-  int64_t count = 0, ns = 0;
+struct Row {
+  std::string token;
+  OpClass op_class;
+  std::vector<int64_t> durations;  ///< sorted
+  int64_t total_ns = 0;
 };
-using Pairs = std::map<std::pair<Token, Token>, PairSum>;
 
-std::string percent_key(int percent) {
-  return "p" + std::to_string(percent);
+Key key_of(const PreparedRun& run, const Work& work) {
+  if (work.kind == WorkKind::kCopy && work.table != WorkTable::kSpans) return {kNoRow, OpClass::k_memory};
+  const Spans& spans = run.timeline.spans;
+  const uint32_t op = work.table == WorkTable::kSpans ? work.row : work.op;
+  if (op == kNoRow || spans.kind[op] != model::SpanKind::op) return {kNoRow, run.classes.kernel[work.name]};
+  return {spans.op_type[op], run.classes.op[spans.op_type[op]]};
 }
 
-/// Tokens are ids of names; classes come behind them.
-class Tokens {
- public:
-  explicit Tokens(const PreparedRun& run) : run_(run) {}
+std::string token_of(const PreparedRun& run, const Key& key) {
+  if (key.name != kNoRow) return std::string(run.timeline.names[key.name]);
+  return "class " + std::string(op_class_name(key.op_class));
+}
 
-  Token of(const Work& work) const {
-    if (work.kind == WorkKind::kCopy) return of_class(OpClass::k_memory);
-    const uint32_t op = work.table == WorkTable::kSpans ? work.row : work.op;
-    if (op != kNoRow && run_.timeline.spans.kind[op] == model::SpanKind::op)
-      return run_.timeline.spans.op_type[op];
-    return of_class(run_.classes.kernel[work.name]);
-  }
-  std::string text(Token token) const {
-    const size_t names = run_.timeline.names.size();
-    if (token < names) return std::string(run_.timeline.names[token]);
-    return "class " + std::string(op_class_name(static_cast<OpClass>(token - names)));
-  }
-
- private:
-  Token of_class(OpClass op_class) const {
-    return static_cast<Token>(run_.timeline.names.size()) + static_cast<Token>(op_class);
-  }
-  const PreparedRun& run_;
-};
-
-/// In order of their start.
-std::vector<Piece> pieces_of(const Device& device, const Tokens& tokens, const IntervalSet& window) {
-  std::vector<Piece> pieces;
+/// By time, then token.
+std::vector<Row> rows_of(const PreparedRun& run, const Device& device, const IntervalSet& window) {
+  std::map<Key, Row> by_key;
   for (const Work& work : device.work) {
-    if (contains(window, work.start)) pieces.push_back({work.track, tokens.of(work), work.end - work.start});
+    const int64_t ns = work.end - work.start;
+    if (ns <= 0 || !contains(window, work.start)) continue;
+    Row& row = by_key[key_of(run, work)];
+    row.durations.push_back(ns);
+    row.total_ns += ns;
   }
-  return pieces;
+  std::vector<Row> rows;
+  for (auto& [key, row] : by_key) {
+    row.token = token_of(run, key);
+    row.op_class = key.op_class;
+    std::sort(row.durations.begin(), row.durations.end());
+    rows.push_back(std::move(row));
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::tie(b.total_ns, a.token) < std::tie(a.total_ns, b.token);
+  });
+  return rows;
 }
 
-Pairs pairs_of(const std::vector<Piece>& pieces) {
-  std::map<int32_t, Token> last;
-  Pairs pairs;
-  for (const Piece& piece : pieces) {
-    const auto [at, first] = last.try_emplace(piece.track, piece.token);
-    if (first) continue;
-    PairSum& sum = pairs[{at->second, piece.token}];
-    sum.count++;
-    sum.ns += piece.ns;
-    at->second = piece.token;
-  }
-  return pairs;
+json ranked(const std::vector<int64_t>& sorted, size_t percent, size_t least) {
+  if (sorted.size() < least) return nullptr;
+  return sorted[std::max<size_t>((sorted.size() * percent + 99) / 100, 1) - 1];
 }
 
-/// The most frequent first.
-json pairs_json(const Pairs& pairs, const Tokens& tokens) {
-  std::vector<std::tuple<int64_t, std::string, std::string, int64_t>> rows;
-  for (const auto& [pair, sum] : pairs)
-    rows.emplace_back(-sum.count, tokens.text(pair.first), tokens.text(pair.second), sum.ns);
-  std::sort(rows.begin(), rows.end());
-  if (rows.size() > kMostPairs) rows.resize(kMostPairs);
-  json list = json::array();
-  for (const auto& [count, first, second, ns] : rows) list.push_back({first, second, -count, ns});
-  return list;
+/// Mean of log2(duration), each piece as much as it lasts.
+double typical_log2(const std::vector<Row>& rows, int64_t total) {
+  double sum = 0;
+  for (const Row& row : rows) {
+    for (const int64_t ns : row.durations)
+      sum += static_cast<double>(ns) * portable_log2(static_cast<double>(ns));
+  }
+  return total == 0 ? 0 : sum / static_cast<double>(total);
 }
 
-json duration_quantiles(const std::vector<int64_t>& sorted) {
-  json out = {{"count", sorted.size()}};
-  if (sorted.empty()) return out;
-  for (const int percent : kPercents) {
-    const size_t rank = (sorted.size() * static_cast<size_t>(percent) + 99) / 100;
-    out[percent_key(percent)] = sorted[std::max<size_t>(rank, 1) - 1];
+json sizes_of(const Row& row, double typical) {
+  std::array<double, kSizeSteps> time{};
+  for (const int64_t ns : row.durations) {
+    const auto shares = size_shares(portable_log2(static_cast<double>(ns)) - typical);
+    for (size_t i = 0; i < kSizeSteps; i++) time[i] += static_cast<double>(ns) * shares[i];
   }
-  return out;
+  for (double& t : time) t /= static_cast<double>(row.total_ns);
+  return time;
 }
 
-/// The shortest duration such that the pieces up to it hold the share of all time.
-json time_quantiles(const std::vector<int64_t>& sorted) {
-  json out = json::object();
-  int64_t total = 0, sum = 0;
-  for (const int64_t ns : sorted) total += ns;
-  size_t at = 0;
-  for (const int percent : kPercents) {
-    const int64_t share = total / 100 * percent + total % 100 * percent / 100;
-    while (at < sorted.size() && sum + sorted[at] < share) sum += sorted[at++];
-    if (at < sorted.size()) out[percent_key(percent)] = sorted[at];
-  }
-  return out;
+json row_json(const Row& row, double typical) {
+  return {{"token", row.token},
+          {"class", op_class_name(row.op_class)},
+          {"calls", row.durations.size()},
+          {"total_ns", row.total_ns},
+          {"p50_ns", ranked(row.durations, 50, 1)},
+          {"p90_ns", ranked(row.durations, 90, 10)},
+          {"p99_ns", ranked(row.durations, 99, 100)},
+          {"sizes", sizes_of(row, typical)}};
 }
 
 }  // namespace
 
+std::array<double, kSizeSteps> size_shares(double octaves) {
+  const double at = std::clamp(octaves / kOctavesOfAStep + kSizeSteps / 2, 0.0, kSizeSteps - 1.0);
+  const auto below = std::min(static_cast<size_t>(at), size_t{kSizeSteps - 2});
+  std::array<double, kSizeSteps> shares{};
+  shares[below + 1] = at - static_cast<double>(below);
+  shares[below] = 1 - shares[below + 1];
+  return shares;
+}
+
 json work_pattern(const PreparedRun& run, const Device& device, const IntervalSet& window) {
-  const Tokens tokens(run);
-  const std::vector<Piece> pieces = pieces_of(device, tokens, window);
-  std::vector<int64_t> durations;
-  for (const Piece& piece : pieces) {
-    if (piece.ns > 0) durations.push_back(piece.ns);
+  const std::vector<Row> rows = rows_of(run, device, window);
+  size_t pieces = 0;
+  int64_t total = 0, left_out = 0;
+  for (const Row& row : rows) {
+    pieces += row.durations.size();
+    total += row.total_ns;
   }
-  std::sort(durations.begin(), durations.end());
-  const Pairs pairs = pairs_of(pieces);
-  json out = {{"durations", duration_quantiles(durations)},
-              {"by_time", time_quantiles(durations)},
-              {"pairs", pairs_json(pairs, tokens)}};
-  out["pairs_left_out"] = pairs.size() - out["pairs"].size();
-  return out;
+  const double typical = typical_log2(rows, total);
+  json list = json::array();
+  for (const Row& row : rows) {
+    if (list.size() < kMostRows) {
+      list.push_back(row_json(row, typical));
+    } else {
+      left_out += row.total_ns;
+    }
+  }
+  const size_t shown = list.size();
+  return {{"pieces", pieces},
+          {"total_ns", total},
+          {"typical_log2_ns", typical},
+          {"rows", std::move(list)},
+          {"left_out", {{"rows", rows.size() - shown}, {"total_ns", left_out}}}};
 }
 
 }  // namespace nl::analyze

@@ -83,7 +83,7 @@ json kernel_rows(const json& rows) {
 json op_rows(const json& rows) {
   json out = json::array();
   for (const json& row : rows) {
-    if (!row.contains("owner")) continue;  // layers of an engine: they have a table of their own
+    if (row["owner"] == "layer") continue;  // they have a table of their own
     json one = picked(row, {"device", "rank", "name", "op_type", "class", "owner", "calls"});
     one["total_ns"] = row.contains("own_ns") ? row["own_ns"] : row["device_ns"];
     out.push_back(std::move(one));
