@@ -1,0 +1,51 @@
+#pragma once
+// What is compared of a node, in the order of the tree: nodes of one group stand together even if threads
+// launched them in turns.
+
+#include <vector>
+
+#include "align/alignment.h"
+
+namespace nl::align {
+
+/// Plain numbers, equal if and only if (but for 32-bit hashes of paths) the things are.
+struct Features {
+  uint32_t name;
+  uint32_t family;
+  uint32_t shape;
+  uint32_t place;   ///< hash of the names of all groups around; 0 = none
+  uint32_t around;  ///< hash of the names of the two innermost groups; 0 = none
+  uint32_t opens;   ///< groups that begin with this node
+};
+
+struct Side {
+  std::vector<Features> features;  ///< in the order of the tree
+  std::vector<uint32_t> index;     ///< of each in Sequence::nodes
+  std::vector<uint32_t> group;     ///< the innermost one of each, kNone at the top
+  size_t size() const { return features.size(); }
+};
+
+Result<Side> side_of(const Sequence& sequence);
+
+/// A good mix of two numbers; the same everywhere.
+inline uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t h = (a ^ (b + 0x9E3779B97F4A7C15)) * 0xBF58476D1CE4E5B9;
+  h ^= h >> 31;
+  h *= 0x94D049BB133111EB;
+  return h ^ (h >> 29);
+}
+
+/// Name and shape; with `place` also where in the tree.
+inline uint64_t token(const Features& f, bool with_place) {
+  const uint64_t t = mix(f.name, f.shape);
+  return with_place ? mix(t, f.place) : t;
+}
+
+inline bool equal_tokens(const Features& a, const Features& b) {
+  return a.name == b.name && a.shape == b.shape && a.place == b.place;
+}
+
+/// How well two nodes fit, without regard to neighbours. Nodes that fit have a positive value.
+int similarity(const Features& a, const Features& b);
+
+}  // namespace nl::align

@@ -1,0 +1,96 @@
+#include "align/ordered.h"
+
+#include <algorithm>
+
+#include "align/band.h"
+
+namespace nl::align {
+namespace {
+
+struct AnchorKind {
+  size_t width;
+  bool with_place;
+};
+constexpr AnchorKind kAnchorKinds[] = {{24, true}, {6, true}, {24, false}, {8, false}};
+constexpr uint32_t kSmall = 192;    // a gap up to this is the band's alone
+constexpr size_t kCells = 1 << 28;  // that all bands of an alignment may have; nearly 10^9 with 10^7 nodes
+constexpr size_t kNarrowest = 128, kWidest = 4096;
+
+struct Gap {
+  uint32_t a0, a1, b0, b1;
+};
+
+class Ordered {
+ public:
+  Ordered(const std::vector<Features>& a, const std::vector<Features>& b)
+      : a_(a), b_(b), to_(a.size(), kNone) {
+    const size_t size = std::max<size_t>(1, std::max(a.size(), b.size()));
+    width_ = std::clamp(kCells / size, kNarrowest, kWidest);
+  }
+
+  std::vector<uint32_t> run() {
+    const Gap whole{0, static_cast<uint32_t>(a_.size()), 0, static_cast<uint32_t>(b_.size())};
+    close(whole, 0);
+    return std::move(to_);
+  }
+
+ private:
+  void close(Gap gap, size_t kind) {
+    gap = trim(gap);
+    const uint32_t smaller = std::min(gap.a1 - gap.a0, gap.b1 - gap.b0);
+    if (smaller == 0) return;
+    if (smaller <= kSmall || kind == std::size(kAnchorKinds)) return fill(gap);
+    by_anchors(gap, kind);
+  }
+
+  /// Takes equal nodes at both ends.
+  Gap trim(Gap gap) {
+    while (gap.a0 < gap.a1 && gap.b0 < gap.b1 && equal_tokens(a_[gap.a0], b_[gap.b0]))
+      to_[gap.a0++] = gap.b0++;
+    while (gap.a0 < gap.a1 && gap.b0 < gap.b1 && equal_tokens(a_[gap.a1 - 1], b_[gap.b1 - 1])) {
+      to_[--gap.a1] = --gap.b1;
+    }
+    return gap;
+  }
+
+  void by_anchors(const Gap& gap, size_t kind) {
+    const auto [width, with_place] = kAnchorKinds[kind];
+    Gap rest = gap;
+    for (const Pair& anchor : find_anchors(part_a(gap), part_b(gap), width, with_place)) {
+      const uint32_t a = gap.a0 + anchor.a, b = gap.b0 + anchor.b;
+      if (a < rest.a0 || b < rest.b0) continue;  // inside the stretch before
+      close({rest.a0, a, rest.b0, b}, kind + 1);
+      for (uint32_t i = 0; i < width; i++) to_[a + i] = b + i;
+      rest.a0 = a + static_cast<uint32_t>(width);
+      rest.b0 = b + static_cast<uint32_t>(width);
+    }
+    close(rest, kind + 1);
+  }
+
+  void fill(const Gap& gap) {
+    for (const Pair& pair : align_band(part_a(gap), part_b(gap), width_)) {
+      const uint32_t a = gap.a0 + pair.a, b = gap.b0 + pair.b;
+      if (similarity(a_[a], b_[b]) > 0) to_[a] = b;
+    }
+  }
+
+  std::span<const Features> part_a(const Gap& gap) const {
+    return std::span(a_).subspan(gap.a0, gap.a1 - gap.a0);
+  }
+  std::span<const Features> part_b(const Gap& gap) const {
+    return std::span(b_).subspan(gap.b0, gap.b1 - gap.b0);
+  }
+
+  const std::vector<Features>& a_;
+  const std::vector<Features>& b_;
+  size_t width_;  ///< of bands: all of them together do bounded work
+  std::vector<uint32_t> to_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> align_ordered(const std::vector<Features>& a, const std::vector<Features>& b) {
+  return Ordered(a, b).run();
+}
+
+}  // namespace nl::align
