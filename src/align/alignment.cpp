@@ -19,8 +19,9 @@ std::string_view kind_name(Kind kind) {
 }
 
 std::vector<std::string_view> agreed_names(uint16_t agreed) {
-  constexpr std::array<std::string_view, 11> kNames = {"name",   "family", "shape", "place", "around",      "before",
-                                                       "behind", "words",  "time",  "only",  "unambiguous"};
+  constexpr std::array<std::string_view, 11> kNames = {"name",   "family", "shape",      "place",
+                                                       "around", "before", "behind",     "words",
+                                                       "time",   "only",   "unambiguous"};
   std::vector<std::string_view> names;
   for (size_t i = 0; i < kNames.size(); i++) {
     if ((agreed >> i & 1) != 0) names.push_back(kNames[i]);
@@ -46,8 +47,9 @@ bool comes_first(const Side& x, const Side& y) {
   const auto numbers = [](const Features& f) {
     return std::array{f.name, f.shape, f.place, f.family, f.around, f.opens};
   };
-  return std::lexicographical_compare(x.features.begin(), x.features.end(), y.features.begin(), y.features.end(),
-                                      [&](const Features& f, const Features& g) { return numbers(f) < numbers(g); });
+  return std::lexicographical_compare(
+      x.features.begin(), x.features.end(), y.features.begin(), y.features.end(),
+      [&](const Features& f, const Features& g) { return numbers(f) < numbers(g); });
 }
 
 /// Pairs of different names may be in the way of nodes that moved there: those come first.
@@ -63,7 +65,8 @@ void release_renamed(const Side& a, const Side& b, Links& links, std::vector<uin
 
 void restore_renamed(const std::vector<uint32_t>& proposals, Links& links) {
   for (uint32_t i = 0; i < proposals.size(); i++) {
-    if (proposals[i] != kNone && links.is_free_a(i) && links.is_free_b(proposals[i])) links.link(i, proposals[i]);
+    if (proposals[i] != kNone && links.is_free_a(i) && links.is_free_b(proposals[i]))
+      links.link(i, proposals[i]);
   }
 }
 

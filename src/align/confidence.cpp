@@ -15,8 +15,8 @@ std::vector<Run> runs_of(const Links& links) {
   for (uint32_t a = 0; a < links.to.size(); a++) {
     const uint32_t b = links.to[a];
     if (b == kNone || links.is_moved[a]) continue;
-    const bool goes_on = !runs.empty() && runs.back().a + runs.back().length == a &&
-                         runs.back().b + runs.back().length == b;
+    const bool goes_on =
+        !runs.empty() && runs.back().a + runs.back().length == a && runs.back().b + runs.back().length == b;
     if (goes_on) {
       runs.back().length++;
     } else {
@@ -26,16 +26,18 @@ std::vector<Run> runs_of(const Links& links) {
   return runs;
 }
 
-/// A gap of `gap` nodes of one side between two runs could also be further left or right, over as many nodes as
-/// equal the ones a gap's length away. All these places are equally likely.
-void slide(const std::vector<Features>& side, uint32_t left_end, uint32_t gap, const Run& left, const Run& right,
-           std::vector<float>& unambiguous) {
+/// A gap of `gap` nodes of one side between two runs could also be further left or right, over as many nodes
+/// as equal the ones a gap's length away. All these places are equally likely.
+void slide(const std::vector<Features>& side, uint32_t left_end, uint32_t gap, const Run& left,
+           const Run& right, std::vector<float>& unambiguous) {
   uint32_t before = 0, behind = 0;
-  while (before < left.length && equal_tokens(side[left_end - 1 - before], side[left_end - 1 - before + gap])) {
+  while (before < left.length &&
+         equal_tokens(side[left_end - 1 - before], side[left_end - 1 - before + gap])) {
     before++;
   }
   const uint32_t right_begin = left_end + gap;
-  while (behind < right.length && equal_tokens(side[right_begin + behind], side[right_begin + behind - gap])) {
+  while (behind < right.length &&
+         equal_tokens(side[right_begin + behind], side[right_begin + behind - gap])) {
     behind++;
   }
   const auto places = static_cast<float>(before + behind + 1);
@@ -54,10 +56,14 @@ void slide_between(const Side& a, const Side& b, const Run& left, const Run& rig
   if (gap_b > 0) slide(b.features, end_b, gap_b, left, right, support.unambiguous);
 }
 
-void count_neighbours(const std::vector<Run>& runs, Support& support) {
+/// Beyond the ends of both sides all agree.
+void count_neighbours(const std::vector<Run>& runs, size_t size_a, size_t size_b, Support& support) {
   for (const Run& run : runs) {
+    const bool at_begin = run.a == 0 && run.b == 0;
+    const bool at_end = run.a + run.length == size_a && run.b + run.length == size_b;
     for (uint32_t i = 0; i < run.length; i++) {
-      const uint32_t before = std::min(i, kReach), behind = std::min(run.length - 1 - i, kReach);
+      const uint32_t before = at_begin ? kReach : std::min(i, kReach);
+      const uint32_t behind = at_end ? kReach : std::min(run.length - 1 - i, kReach);
       support.neighbours[run.a + i] = static_cast<uint8_t>(before + behind);
     }
   }
@@ -69,7 +75,7 @@ Support support_of(const Side& a, const Side& b, const Links& links) {
   Support support{std::vector<float>(a.size(), 1), std::vector<uint8_t>(a.size(), 0)};
   const auto runs = runs_of(links);
   for (size_t i = 1; i < runs.size(); i++) slide_between(a, b, runs[i - 1], runs[i], support);
-  count_neighbours(runs, support);
+  count_neighbours(runs, a.size(), b.size(), support);
   return support;
 }
 

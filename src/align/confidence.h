@@ -1,6 +1,6 @@
 #pragma once
-// How sure a match is: what agrees, how well its neighbours agree, and whether its surroundings could be matched
-// another way as well.
+// How sure a match is: what agrees, how well its neighbours agree, and whether its surroundings could be
+// matched another way as well.
 
 #include "align/links.h"
 
@@ -8,7 +8,7 @@ namespace nl::align {
 
 /// What is known of the ordered match of each of a, if it has one.
 struct Support {
-  std::vector<float> unambiguous;  ///< chance that a gap nearby was not elsewhere among equal nodes
+  std::vector<float> unambiguous;   ///< chance that a gap nearby was not elsewhere among equal nodes
   std::vector<uint8_t> neighbours;  ///< of the kReach nodes on each side: those that are matched alongside
 };
 inline constexpr uint32_t kReach = 4;

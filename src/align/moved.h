@@ -1,6 +1,6 @@
 #pragma once
-// Nodes that changed their place in the order: free ones of both sides with the same name and shape and the same
-// groups around them, if there is only one way to pair them.
+// Nodes that changed their place in the order: free ones of both sides with the same name and shape and the
+// same groups around them, if there is only one way to pair them.
 
 #include "align/links.h"
 

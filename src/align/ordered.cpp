@@ -12,7 +12,9 @@ struct AnchorKind {
   bool with_place;
 };
 constexpr AnchorKind kAnchorKinds[] = {{24, true}, {6, true}, {24, false}, {8, false}};
-constexpr uint32_t kSmall = 192;  // a gap up to this is the band's alone
+constexpr uint32_t kSmall = 192;    // a gap up to this is the band's alone
+constexpr size_t kCells = 1 << 28;  // that all bands of an alignment may have; nearly 10^9 with 10^7 nodes
+constexpr size_t kNarrowest = 128, kWidest = 4096;
 
 struct Gap {
   uint32_t a0, a1, b0, b1;
@@ -20,7 +22,11 @@ struct Gap {
 
 class Ordered {
  public:
-  Ordered(const std::vector<Features>& a, const std::vector<Features>& b) : a_(a), b_(b), to_(a.size(), kNone) {}
+  Ordered(const std::vector<Features>& a, const std::vector<Features>& b)
+      : a_(a), b_(b), to_(a.size(), kNone) {
+    const size_t size = std::max<size_t>(1, std::max(a.size(), b.size()));
+    width_ = std::clamp(kCells / size, kNarrowest, kWidest);
+  }
 
   std::vector<uint32_t> run() {
     const Gap whole{0, static_cast<uint32_t>(a_.size()), 0, static_cast<uint32_t>(b_.size())};
@@ -39,7 +45,8 @@ class Ordered {
 
   /// Takes equal nodes at both ends.
   Gap trim(Gap gap) {
-    while (gap.a0 < gap.a1 && gap.b0 < gap.b1 && equal_tokens(a_[gap.a0], b_[gap.b0])) to_[gap.a0++] = gap.b0++;
+    while (gap.a0 < gap.a1 && gap.b0 < gap.b1 && equal_tokens(a_[gap.a0], b_[gap.b0]))
+      to_[gap.a0++] = gap.b0++;
     while (gap.a0 < gap.a1 && gap.b0 < gap.b1 && equal_tokens(a_[gap.a1 - 1], b_[gap.b1 - 1])) {
       to_[--gap.a1] = --gap.b1;
     }
@@ -61,7 +68,7 @@ class Ordered {
   }
 
   void fill(const Gap& gap) {
-    for (const Pair& pair : align_band(part_a(gap), part_b(gap))) {
+    for (const Pair& pair : align_band(part_a(gap), part_b(gap), width_)) {
       const uint32_t a = gap.a0 + pair.a, b = gap.b0 + pair.b;
       if (similarity(a_[a], b_[b]) > 0) to_[a] = b;
     }
@@ -76,6 +83,7 @@ class Ordered {
 
   const std::vector<Features>& a_;
   const std::vector<Features>& b_;
+  size_t width_;  ///< of bands: all of them together do bounded work
   std::vector<uint32_t> to_;
 };
 
