@@ -167,6 +167,16 @@ std::string wall_text(const json& data, const TextStyle& style) {
                      bold(change, style), many);
 }
 
+std::string warm_up_text(const json& data, const TextStyle& style) {
+  const int64_t base = data["base"]["warm_up_left_out"], next = data["new"]["warm_up_left_out"];
+  if (base == 0 && next == 0) return "";
+  return "  " +
+         dim(fmt::format("left out as warm-up: the first {} and {} steps (--keep-warm-up counts them)", base,
+                         next),
+             style) +
+         "\n";
+}
+
 std::string score_text(const json& data, const TextStyle& style) {
   std::string unlike;
   for (const json& factor : data["comparability"]["factors"]) {
@@ -274,7 +284,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
       bold(short_id(data["new"]["run_id"]), style), data["base"]["window"].get<std::string>(),
       data["base"]["device"].is_null() ? "" : ", device " + data["base"]["device"].get<std::string>());
   out += verdict_text(data, style) + wall_text(data, style) + tested_text(data["statistics"], style) +
-         score_text(data, style);
+         warm_up_text(data, style) + score_text(data, style);
   if (data.contains("gate"))
     out += "  " + bold(data["gate"]["passed"].get<bool>() ? "gate passed" : "gate failed", style) + ": " +
            data["gate"]["reason"].get<std::string>() + "\n";
