@@ -124,7 +124,7 @@ def test_parts_add_up_for_any_edit(neurolens, write, seed):
         check_sums(data)
     if "added" in done:
         data = compare(neurolens, base, new, "--top", "1000")
-        assert any(change["kind"] in ("added", "renamed", "split") and "extra" in change["name"] for change in data["changes"])
+        assert any(change["kind"] == "added" and "extra" in change["name"] for change in data["changes"])
 
 
 def test_names_what_changed(neurolens, write):
@@ -194,6 +194,28 @@ def test_gate_does_not_pass_what_is_not_shown(neurolens, write):
     few = sides(repeats(write, 3, 1), repeats(write, 3, 2, scale=1.05))
     compare(neurolens, *few, "--gate", code=GATE_FAILED)
     assert compare(neurolens, *few, "--gate", "--allow-inconclusive")["gate"]["passed"] is True
+
+
+def test_expectations_are_held_by_the_gate(neurolens, write, tmp_path):
+    base, new = write(model()), write(model(), factor=lambda step, i: 1.02)
+    neurolens("import", base)
+    run = neurolens("import", base, "--json").data["run_id"]
+    neurolens("baseline", "main", run)
+    file = tmp_path / "expect.yaml"
+    text = "base: '@baseline:main'\nallow_untested: 5%\nlimits:\n  - window: total\n    at_most: {}\n  - part: idle\n    at_most: 60%\n  - kernel: softmax\n    at_most: 2ms\n"
+    file.write_text(text.format("20 ms"))
+    data = compare(neurolens, new, "--expect", file, "--gate")
+    assert data["gate"]["passed"] is True and [limit["met"] for limit in data["expectations"]] == [True] * 3
+    assert data["base"]["run_id"] == run
+    file.write_text(text.format("20 us"))
+    data = compare(neurolens, new, "--expect", file, "--gate", code=GATE_FAILED)
+    assert [limit["met"] for limit in data["expectations"]] == [False, True, True]
+    file.write_text(text.format("20 ms").replace("softmax", "no_such_kernel"))
+    data = compare(neurolens, new, "--expect", file, "--gate", code=GATE_FAILED)
+    assert data["expectations"][2]["value_ns"] is None
+    for broken in ("limits: 3", "limits:\n  - part: idle", "speed: 5", "limits:\n  - part: idle\n    at_most: soon"):
+        file.write_text(broken)
+        assert "expect.yaml:" in neurolens("compare", new, new, "--expect", file, code=BAD_INPUT).err
 
 
 def test_a_threshold_says_what_matters(neurolens, write):
