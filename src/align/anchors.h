@@ -17,7 +17,4 @@ struct Pair {
 std::vector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
                                bool with_place);
 
-/// The longest ascending chain of pairs that are sorted by a.
-std::vector<Pair> longest_chain(const std::vector<Pair>& pairs);
-
 }  // namespace nl::align

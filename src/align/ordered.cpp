@@ -11,7 +11,7 @@ struct AnchorKind {
   size_t width;
   bool with_place;
 };
-constexpr AnchorKind kAnchorKinds[] = {{24, true}, {6, true}, {24, false}, {8, false}};
+constexpr AnchorKind kAnchorKinds[] = {{24, true}, {6, true}, {24, false}, {10, false}};
 constexpr uint32_t kSmall = 192;    // a gap up to this is the band's alone
 constexpr size_t kCells = 1 << 28;  // that all bands of an alignment may have; nearly 10^9 with 10^7 nodes
 constexpr size_t kNarrowest = 128, kWidest = 4096;
@@ -25,6 +25,8 @@ class Ordered {
   Ordered(const std::vector<Features>& a, const std::vector<Features>& b)
       : a_(a), b_(b), to_(a.size(), kNone) {
     const size_t size = std::max<size_t>(1, std::max(a.size(), b.size()));
+    const auto in_tree = [](const Features& f) { return f.place != 0; };
+    has_tree_ = std::any_of(a.begin(), a.end(), in_tree) && std::any_of(b.begin(), b.end(), in_tree);
     width_ = std::clamp(kCells / size, kNarrowest, kWidest);
   }
 
@@ -39,6 +41,7 @@ class Ordered {
     gap = trim(gap);
     const uint32_t smaller = std::min(gap.a1 - gap.a0, gap.b1 - gap.b0);
     if (smaller == 0) return;
+    while (kind < std::size(kAnchorKinds) && kAnchorKinds[kind].with_place && !has_tree_) kind++;
     if (smaller <= kSmall || kind == std::size(kAnchorKinds)) return fill(gap);
     by_anchors(gap, kind);
   }
@@ -83,6 +86,7 @@ class Ordered {
 
   const std::vector<Features>& a_;
   const std::vector<Features>& b_;
+  bool has_tree_;
   size_t width_;  ///< of bands: all of them together do bounded work
   std::vector<uint32_t> to_;
 };

@@ -60,6 +60,7 @@ struct Knowledge {
   bool tree = true;
   bool shapes = true;
   bool families = true;
+  bool words = true;  ///< texts of names
 };
 
 class Builder {
@@ -368,9 +369,22 @@ class Editor {
     return 1;
   }
 
+  /// A moved op stands in the module where it is now, under an own copy of its op.
+  void adopt_moved() {
+    for (size_t i = 1; i < placed_.size(); i++) {
+      Placed& moved = placed_[i];
+      const uint32_t op = moved.node.parent, beside = placed_[i - 1].node.parent;
+      if (moved.from.empty() || result_.edit[moved.from[0]] != Edit::kMoved || op == kNone) continue;
+      const uint32_t module = beside == kNone ? kNone : result_.other.groups[beside].parent;
+      result_.other.groups.push_back({module, result_.other.groups[op].name});
+      moved.node.parent = static_cast<uint32_t>(result_.other.groups.size()) - 1;
+    }
+  }
+
   Case finish() {
     std::stable_sort(placed_.begin(), placed_.end(),
                      [](const Placed& x, const Placed& y) { return x.place < y.place; });
+    adopt_moved();
     result_.truth.resize(result_.base.nodes.size());
     for (const Placed& placed : placed_) {
       const auto at = static_cast<uint32_t>(result_.other.nodes.size());
