@@ -4,12 +4,14 @@
 //   g++ -O3 -std=c++20 -Isrc -Itests/unit bench/align.cpp src/align/*.cpp src/base/result.cpp -o
 //   build/align_bench build/align_bench accuracy [nodes rate cases] build/align_bench speed [nodes]
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -108,6 +110,12 @@ Case edited(Model model, Knowledge knowledge, uint32_t nodes, double rate) {
   return Editor(make_model(model, nodes, knowledge, texts, dice), texts, dice).edit(rate);
 }
 
+Case ported(uint32_t nodes, bool keeps_families) {
+  Dice dice(5);
+  Texts texts;
+  return Editor(make_model(Model::kSteps, nodes, {}, texts, dice), texts, dice).port(keeps_families);
+}
+
 Case plain(nl::align::Sequence base, nl::align::Sequence other) {
   Case c;
   c.base = std::move(base);
@@ -127,6 +135,8 @@ std::vector<Pairing> pairings(uint32_t n) {
       {"steps, names only, 1 % edited", [=] { return edited(Model::kSteps, none, n, 0.01); }},
       {"steps, names only, 20 % edited", [=] { return edited(Model::kSteps, none, n, 0.2); }},
       {"mixture, names only, 20 % edited", [=] { return edited(Model::kMixture, none, n, 0.2); }},
+      {"steps, tree, other library", [=] { return ported(n, true); }},
+      {"steps, tree, other library, no families", [=] { return ported(n, false); }},
       {"all names equal, one side half",
        [=] {
          const auto one = [](uint32_t) { return 1u; };
@@ -146,6 +156,15 @@ std::vector<Pairing> pairings(uint32_t n) {
   };
 }
 
+/// In MB: the memory now, or its peak since the last reset.
+double memory_mb(const char* field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) return std::atof(line.c_str() + line.find(':') + 1) / 1024;
+  }
+  return 0;
+}
+
 /// In a process of its own, so that memory is that of this pairing.
 void measure(const Pairing& pairing) {
   std::fflush(stdout);
@@ -156,6 +175,9 @@ void measure(const Pairing& pairing) {
   }
   const Case c = pairing.make();
   rusage before{}, after{};
+  malloc_trim(0);
+  std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins anew
+  const double memory_before = memory_mb("VmRSS");
   getrusage(RUSAGE_SELF, &before);
   const auto result = nl::align::align(c.base, c.other);
   getrusage(RUSAGE_SELF, &after);
@@ -165,10 +187,10 @@ void measure(const Pairing& pairing) {
   const double cpu =
       seconds(after.ru_utime) + seconds(after.ru_stime) - seconds(before.ru_utime) - seconds(before.ru_stime);
   const size_t nodes = c.base.nodes.size() + c.other.nodes.size();
+  const double added = memory_mb("VmHWM") - memory_before;
   std::printf("| %s | %zu + %zu | %zu | %.2f | %.0f | %.0f |\n", pairing.what.c_str(), c.base.nodes.size(),
-              c.other.nodes.size(), result ? result->matches.size() : 0, cpu,
-              static_cast<double>(after.ru_maxrss - before.ru_maxrss) / 1024,
-              static_cast<double>(after.ru_maxrss - before.ru_maxrss) * 1024 / static_cast<double>(nodes));
+              c.other.nodes.size(), result ? result->matches.size() : 0, cpu, added,
+              added * 1024 * 1024 / static_cast<double>(nodes));
   std::fflush(stdout);
   _exit(result ? 0 : 1);
 }

@@ -14,15 +14,15 @@ struct Stretch {
 constexpr uint64_t kStep = 0xD1342543DE82EF95;
 
 /// Hashes of all stretches, each from the one before.
-std::vector<Stretch> stretches(std::span<const Features> nodes, size_t width, bool with_place) {
+std::vector<Stretch> stretches(std::span<const Features> nodes, size_t width, Token by) {
   std::vector<Stretch> all;
   if (nodes.size() < width) return all;
   all.reserve(nodes.size() - width + 1);
   uint64_t out = 1, hash = 0;
   for (size_t i = 0; i < width; i++) out *= kStep;
   for (size_t i = 0; i < nodes.size(); i++) {
-    hash = hash * kStep + token(nodes[i], with_place);
-    if (i >= width) hash -= out * token(nodes[i - width], with_place);
+    hash = hash * kStep + token(nodes[i], by);
+    if (i >= width) hash -= out * token(nodes[i - width], by);
     if (i + 1 >= width) all.push_back({hash, static_cast<uint32_t>(i + 1 - width)});
   }
   return all;
@@ -40,10 +40,9 @@ std::vector<Stretch> once(std::vector<Stretch> all) {
   return all;
 }
 
-bool equal_stretch(std::span<const Features> a, std::span<const Features> b, bool with_place) {
-  return std::equal(a.begin(), a.end(), b.begin(), [with_place](const Features& x, const Features& y) {
-    return x.name == y.name && x.shape == y.shape && (!with_place || x.place == y.place);
-  });
+bool equal_stretch(std::span<const Features> a, std::span<const Features> b, Token by) {
+  return std::equal(a.begin(), a.end(), b.begin(),
+                    [by](const Features& x, const Features& y) { return equal_tokens(x, y, by); });
 }
 
 /// The longest ascending chain of pairs that are sorted by a.
@@ -118,8 +117,8 @@ std::vector<Pair> pairs_of(const std::vector<Segment>& segments) {
 }  // namespace
 
 std::vector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
-                               bool with_place) {
-  const auto in_a = once(stretches(a, width, with_place)), in_b = once(stretches(b, width, with_place));
+                               Token by) {
+  const auto in_a = once(stretches(a, width, by)), in_b = once(stretches(b, width, by));
   std::vector<Pair> pairs;
   for (size_t i = 0, j = 0; i < in_a.size() && j < in_b.size();) {
     if (in_a[i].hash != in_b[j].hash) {
@@ -127,7 +126,7 @@ std::vector<Pair> find_anchors(std::span<const Features> a, std::span<const Feat
       continue;
     }
     const uint32_t x = in_a[i++].at, y = in_b[j++].at;
-    if (equal_stretch(a.subspan(x, width), b.subspan(y, width), with_place)) pairs.push_back({x, y});
+    if (equal_stretch(a.subspan(x, width), b.subspan(y, width), by)) pairs.push_back({x, y});
   }
   std::sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) { return x.a < y.a; });
   return pairs_of(worthwhile(segments_of(longest_chain(pairs)), width));

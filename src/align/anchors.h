@@ -15,6 +15,6 @@ struct Pair {
 
 /// Places where equal stretches of `width` nodes begin, ascending on both sides. n log n.
 std::vector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
-                               bool with_place);
+                               Token by);
 
 }  // namespace nl::align

@@ -36,14 +36,18 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return h ^ (h >> 29);
 }
 
-/// Name and shape; with `place` also where in the tree.
-inline uint64_t token(const Features& f, bool with_place) {
+/// By what two nodes are taken for equal.
+enum class Token : uint8_t { kNameShapePlace, kNameShape, kPlace };
+
+inline uint64_t token(const Features& f, Token by) {
+  if (by == Token::kPlace) return mix(f.place, f.place);
   const uint64_t t = mix(f.name, f.shape);
-  return with_place ? mix(t, f.place) : t;
+  return by == Token::kNameShapePlace ? mix(t, f.place) : t;
 }
 
-inline bool equal_tokens(const Features& a, const Features& b) {
-  return a.name == b.name && a.shape == b.shape && a.place == b.place;
+inline bool equal_tokens(const Features& a, const Features& b, Token by = Token::kNameShapePlace) {
+  const bool same_place = by == Token::kNameShape || a.place == b.place;
+  return same_place && (by == Token::kPlace || (a.name == b.name && a.shape == b.shape));
 }
 
 /// What agreement and disagreement count in similarity().

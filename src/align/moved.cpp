@@ -15,7 +15,7 @@ struct Spot {
 };
 
 uint64_t movable(const Features& f) {
-  return mix(token(f, false), f.op);
+  return mix(token(f, Token::kNameShape), f.op);
 }
 
 bool equal_movable(const Features& a, const Features& b) {

@@ -219,7 +219,7 @@ class BlockWay {
 /// Walks both sides from one sure pair to the next and collects what is between.
 class Replacer {
  public:
-  Replacer(const Replaceable& sides, Links& links) : sides_(sides), links_(links) {
+  Replacer(const Replaceable& sides, Links& links) : sides_(sides), links_(links), proposed_(links.to) {
     links_.points.assign(sides.a.size(), 0);
     links_.agreed.assign(sides.a.size(), 0);
   }
@@ -233,7 +233,7 @@ class Replacer {
       } else if (!links_.is_moved[a]) {
         collect_b(b, partner);
         b = partner + 1;
-        is_sure(a, partner) ? finish() : propose(a, partner);
+        propose_or_finish(a, partner);
       }
       if (block_.is_full()) finish();
     }
@@ -253,12 +253,23 @@ class Replacer {
     }
   }
 
-  /// A pair of different names: part of the block, or its end if it is large.
-  void propose(uint32_t a, uint32_t b) {
+  void propose_or_finish(uint32_t a, uint32_t b) {
+    if (is_sure(a, b)) return finish();
+    const bool is_alone = is_linked_beside(a, b, -2) && is_linked_beside(a, b, -1) &&
+                          is_linked_beside(a, b, 1) && is_linked_beside(a, b, 2);
+    if (is_alone || block_.is_large()) finish();
     links_.unlink(a);
-    if (block_.is_large()) finish();
     block_.a.push_back(a);
     block_.b.push_back(b);
+    if (is_alone) finish();
+  }
+
+  /// The nodes so many steps further are each other's partners at the start; or there are none.
+  bool is_linked_beside(uint32_t a, uint32_t b, int step) const {
+    const int64_t i = static_cast<int64_t>(a) + step, j = static_cast<int64_t>(b) + step;
+    const bool no_a = i < 0 || i >= static_cast<int64_t>(sides_.a.size());
+    const bool no_b = j < 0 || j >= static_cast<int64_t>(sides_.b.size());
+    return no_a || no_b ? no_a && no_b : proposed_[static_cast<size_t>(i)] == j;
   }
 
   void finish() {
@@ -274,6 +285,7 @@ class Replacer {
 
   const Replaceable& sides_;
   Links& links_;
+  std::vector<uint32_t> proposed_;
   Block block_;
   std::optional<Judge> judge_;
 };

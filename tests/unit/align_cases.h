@@ -231,6 +231,23 @@ class Editor {
     return finish();
   }
 
+  /// Another library: no kernel has its old name, and one in ten ops has more kernels.
+  Case port(bool keeps_families) {
+    const auto size = static_cast<uint32_t>(result_.base.nodes.size());
+    for (uint32_t i = 0; i < size; i++) {
+      const uint32_t kernels = dice_.chance(0.1) ? 2 : 1;
+      result_.edit[i] = kernels == 1 ? Edit::kRenamed : Edit::kSplit;
+      for (uint32_t k = 0; k < kernels; k++) {
+        Node node = result_.base.nodes[i];
+        node.name = texts_.id("Cijk_" + std::to_string(node.name) + "_" + std::to_string(k));
+        if (!keeps_families) node.family = 0;
+        node.weight_ns /= kernels;
+        put(node, {i});
+      }
+    }
+    return finish();
+  }
+
   /// One more copy of the group (with what is in it) behind itself.
   Case repeat_group(uint32_t group) {
     const auto size = static_cast<uint32_t>(result_.base.nodes.size());
