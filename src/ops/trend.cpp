@@ -196,15 +196,16 @@ class GroupTrend {
     }
     return list;
   }
-  /// `explained`: how many changes may still be looked into.
+  /// `explained`: how many alerts may still be looked into.
   json changes_json(size_t& explained) const {
     json list = json::array();
     for (size_t i = 0; i < changes_.size(); i++) {
       json change = change_json(changes_[i], points_, question_.figure);
       const size_t at = changes_[i].at;
       change["differences"] = differences(ledger_, *points_[at - 1].run, *points_[at].run);
-      change["work"] = explained > 0 ? moved_work(ledger_, points_, begin(i), at, end(i)) : json();
-      explained -= explained > 0;
+      const bool is_explained = changes_[i].alert && explained > 0;
+      change["work"] = is_explained ? moved_work(ledger_, points_, begin(i), at, end(i)) : json();
+      explained -= is_explained;
       list.push_back(std::move(change));
     }
     return list;
@@ -250,7 +251,7 @@ size_t runs_in(const History& history) {
 }  // namespace
 
 Result<json> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question) {
-  constexpr size_t kExplained = 50;
+  constexpr size_t kExplained = 20;  // each reads some ten tables of kernels
   NL_TRY(const History history, history_of(ledger, question.history));
   Values values(context, ledger, question.figure, runs_in(history));
   json groups = json::array();
