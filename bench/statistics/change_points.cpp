@@ -74,7 +74,8 @@ void print_row(std::string_view name, int series, const Score& ours, const Score
 
 void print_quality(int series, int permutations) {
   std::printf(
-      "| series | count | precision | recall | series with a false point | plain: precision | recall | "
+      "<!-- table: change_points -->\n| series | count | precision | recall | series with a false point | "
+      "plain: precision | recall | "
       "series with a false point |\n|---|---|---|---|---|---|---|---|\n");
   Score ours_all, plain_all;
   uint64_t seed = 1;
@@ -118,7 +119,8 @@ void print_append_cost() {
   start = std::chrono::steady_clock::now();
   const size_t now = series.points().size();
   std::printf(
-      "\n10,000 values, %zu change points: from scratch %.1f ms (400 windows); append %.3f ms (%.1f "
+      "\n<!-- end -->\n10,000 values, %zu change points: from scratch %.1f ms (400 windows); append %.3f ms "
+      "(%.1f "
       "windows); "
       "points of it %.2f ms (%zu)\n",
       found, whole, append, static_cast<double>(series.evaluated_windows() - before) / kAppended,

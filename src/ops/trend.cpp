@@ -72,11 +72,46 @@ Result<compare::RunFacts> facts_of(const store::Ledger& ledger, const RunRow& ro
   return compare::RunFacts{row.run_id, std::move(document), row.labels};
 }
 
-/// Empty if a run cannot be read any more.
-std::vector<std::string> differences(const store::Ledger& ledger, const RunRow& before, const RunRow& after) {
-  const auto old_facts = facts_of(ledger, before), new_facts = facts_of(ledger, after);
-  if (!old_facts || !new_facts) return {};
-  return compare::differences(*old_facts, *new_facts);
+std::vector<compare::RunFacts> facts_of(const store::Ledger& ledger, const std::vector<Point>& points,
+                                        size_t from, size_t to) {
+  std::vector<compare::RunFacts> list;
+  for (size_t i = from; i < to; i++) {
+    if (auto facts = facts_of(ledger, *points[i].run)) list.push_back(std::move(facts).value());
+  }
+  return list;
+}
+
+std::string key_of(const std::string& difference) {
+  return difference.substr(0, difference.find(": "));
+}
+
+/// Whether all runs on one side differ from all on the other in this.
+bool is_lasting(const std::string& key, const std::vector<std::vector<std::string>>& pairs) {
+  return std::all_of(pairs.begin(), pairs.end(), [&](const std::vector<std::string>& differences) {
+    return std::any_of(differences.begin(), differences.end(),
+                       [&](const auto& d) { return key_of(d) == key; });
+  });
+}
+
+/// Between the run where the change began and the one before; those that last for a few runs come first.
+/// Empty if the runs cannot be read any more.
+json differences_json(const store::Ledger& ledger, const std::vector<Point>& points, size_t from, size_t at,
+                      size_t to) {
+  constexpr size_t kRuns = 3;
+  const auto before = facts_of(ledger, points, std::max(from, at - std::min(at, kRuns)), at);
+  const auto after = facts_of(ledger, points, at, std::min(to, at + kRuns));
+  json lasting = json::array(), passing = json::array();
+  if (before.empty() || after.empty()) return lasting;
+  std::vector<std::vector<std::string>> pairs;
+  for (const auto& a : before) {
+    for (const auto& b : after) pairs.push_back(compare::differences(a, b));
+  }
+  for (const std::string& what : compare::differences(before.back(), after.front())) {
+    const bool lasts = is_lasting(key_of(what), pairs);
+    (lasts ? lasting : passing).push_back({{"what", what}, {"lasts", lasts}});
+  }
+  lasting.insert(lasting.end(), passing.begin(), passing.end());
+  return lasting;
 }
 
 /// Time a step of each kernel and class in some runs, by kind and name.
@@ -196,15 +231,16 @@ class GroupTrend {
     }
     return list;
   }
-  /// `explained`: how many changes may still be looked into.
+  /// `explained`: how many alerts may still be looked into.
   json changes_json(size_t& explained) const {
     json list = json::array();
     for (size_t i = 0; i < changes_.size(); i++) {
       json change = change_json(changes_[i], points_, question_.figure);
       const size_t at = changes_[i].at;
-      change["differences"] = differences(ledger_, *points_[at - 1].run, *points_[at].run);
-      change["work"] = explained > 0 ? moved_work(ledger_, points_, begin(i), at, end(i)) : json();
-      explained -= explained > 0;
+      change["differences"] = differences_json(ledger_, points_, begin(i), at, end(i));
+      const bool is_explained = changes_[i].alert && explained > 0;
+      change["work"] = is_explained ? moved_work(ledger_, points_, begin(i), at, end(i)) : json();
+      explained -= is_explained;
       list.push_back(std::move(change));
     }
     return list;
@@ -250,7 +286,7 @@ size_t runs_in(const History& history) {
 }  // namespace
 
 Result<json> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question) {
-  constexpr size_t kExplained = 50;
+  constexpr size_t kExplained = 20;  // each reads some ten tables of kernels
   NL_TRY(const History history, history_of(ledger, question.history));
   Values values(context, ledger, question.figure, runs_in(history));
   json groups = json::array();

@@ -40,7 +40,7 @@ def import_run(neurolens, folder, model, number):
     path = folder / f"{model}-{number}.json"
     driver = 12040 if number < BREAK else 12080
     path.write_text(json.dumps(trace_of(number + (0 if model == "broken" else 1000), slow, driver)))
-    labels = {"model": model, "commit": f"c{number:03d}", "commit_date": f"2026-03-{number + 1:02d}"}
+    labels = {"model": model, "commit": f"c{number:03d}", "commit_date": f"2026-03-{number + 1:02d}", "batch": str(number % 2)}
     return neurolens.import_file(path, *(word for pair in labels.items() for word in ("--set", "=".join(pair))))["run_id"]
 
 
@@ -75,8 +75,11 @@ def test_break_is_found_and_explained(neurolens, history):
     assert change["run_id"] == history["broken", BREAK] and change["previous_run_id"] == history["broken", BREAK - 1]
     assert change["alert"] and change["meaning"] == "worse" and change["p"] < 0.001
     assert 1.15 < change["ratio"] < 1.23
-    assert f"commit: c{BREAK - 1:03d} → c{BREAK:03d}" in change["differences"]
-    assert "cuda_driver_version: 12.4 → 12.8" in change["differences"]
+    differences = {one["what"]: one["lasts"] for one in change["differences"]}
+    assert differences[f"commit: c{BREAK - 1:03d} → c{BREAK:03d}"]
+    assert differences["cuda_driver_version: 12.4 → 12.8"]
+    (flaky,) = (what for what, lasts in differences.items() if not lasts)
+    assert flaky.startswith("batch: ") and change["differences"][-1]["what"] == flaky
     kernel = next(row for row in change["work"] if row["kind"] == "kernel")
     assert kernel["name"] == "layer_norm_kernel" and 90_000 < kernel["delta_ns"] < 110_000
     assert by_model["steady"]["change_points"] == []

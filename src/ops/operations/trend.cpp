@@ -52,6 +52,8 @@ constexpr char kResult[] = R"({
           "required": ["at", "run_id", "previous_run_id", "imported_at_ns", "before", "after", "ratio", "p", "alert",
                        "meaning", "differences", "work"],
           "properties": {"meaning": {"enum": ["worse", "better", "changed"]},
+            "differences": {"type": "array", "items": {"type": "object", "required": ["what", "lasts"]},
+              "description": "from the run before; lasts: three runs on each side differ in it, too"},
             "work": {"description": "kernels and classes whose time per step moved most, from runs on both sides"}}}}}}},
     "left_out": {"type": "array", "items": {"type": "object", "required": ["reason", "runs"]}},
     "svg": {"type": "string"}}})";
@@ -215,10 +217,11 @@ std::string change_text(const json& change, const std::string& unit, const TextS
                                 value_text(change["before"], unit), value_text(change["after"], unit),
                                 signed_share(change["ratio"]), change["p"].get<double>());
   if (change["differences"].empty()) out += dim("    nothing known differs from the run before\n", style);
+  const auto room = static_cast<size_t>(std::max(style.width, 60)) - 4;
   for (const json& difference : change["differences"]) {
+    const std::string one = shortened(difference["what"].get<std::string>(), room);
     out += "    " +
-           shortened(difference.get<std::string>(), static_cast<size_t>(std::max(style.width, 60)) - 4) +
-           "\n";
+           (difference["lasts"].get<bool>() ? one : dim(one + " (not in all runs around it)", style)) + "\n";
   }
   return out + (change["work"].is_array() ? work_text(change["work"]) : "");
 }
