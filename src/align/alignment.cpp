@@ -45,7 +45,7 @@ namespace {
 bool comes_first(const Side& x, const Side& y) {
   if (x.size() != y.size()) return x.size() > y.size();
   const auto numbers = [](const Features& f) {
-    return std::array{f.name, f.shape, f.place, f.family, f.around, f.opens};
+    return std::array{f.name, f.shape, f.place, f.family, f.around, f.op, f.opens};
   };
   return std::lexicographical_compare(
       x.features.begin(), x.features.end(), y.features.begin(), y.features.end(),
@@ -74,8 +74,9 @@ Links find_links(const Replaceable& sides) {
   const auto &a = sides.a, &b = sides.b;
   Links links = links_of(align_ordered(a.features, b.features), b.size());
   std::vector<uint32_t> proposals;
+  match_moved(a.features, b.features, true, links);
   release_renamed(a, b, links, proposals);
-  match_moved(a.features, b.features, links);
+  match_moved(a.features, b.features, false, links);
   restore_renamed(proposals, links);
   match_replaced(sides, links);
   return links;
@@ -128,7 +129,7 @@ class Writer {
 
   float confidence(uint32_t i, const Features& a, const Features& b, Kind kind) const {
     if (kind == Kind::kMoved) return confidence_moved(is_linked_to(i + 1, links_.to[i] + 1));
-    if (kind == Kind::kRenamed) return confidence_renamed(links_.points[i], support_.neighbours[i]);
+    if (kind == Kind::kRenamed) return confidence_renamed(links_.points[i]);
     return confidence_in_order(a, b, support_.unambiguous[i], support_.neighbours[i]);
   }
 

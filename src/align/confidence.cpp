@@ -1,6 +1,7 @@
 #include "align/confidence.h"
 
 #include <algorithm>
+#include <array>
 
 namespace nl::align {
 namespace {
@@ -52,8 +53,8 @@ void slide(const std::vector<Features>& side, uint32_t left_end, uint32_t gap, c
 void slide_between(const Side& a, const Side& b, const Run& left, const Run& right, Support& support) {
   const uint32_t end_a = left.a + left.length, end_b = left.b + left.length;
   const uint32_t gap_a = right.a - end_a, gap_b = right.b - end_b;
-  if (gap_a > 0) slide(a.features, end_a, gap_a, left, right, support.unambiguous);
-  if (gap_b > 0) slide(b.features, end_b, gap_b, left, right, support.unambiguous);
+  if (gap_b == 0) slide(a.features, end_a, gap_a, left, right, support.unambiguous);
+  if (gap_a == 0) slide(b.features, end_b, gap_b, left, right, support.unambiguous);
 }
 
 /// Beyond the ends of both sides all agree.
@@ -79,24 +80,29 @@ Support support_of(const Side& a, const Side& b, const Links& links) {
   return support;
 }
 
+// The figures below are shares of right matches over edited models; see docs/analysis/alignment.md.
+
 float confidence_in_order(const Features& a, const Features& b, float unambiguous, uint8_t neighbours) {
-  float sure = 0.9F + 0.1F * static_cast<float>(neighbours) / (2 * kReach);
-  if (a.shape != 0 && b.shape != 0 && a.shape != b.shape) sure *= 0.9F;
-  if (a.around != b.around) sure *= 0.9F;
-  return sure * unambiguous;
+  constexpr std::array<float, 2 * kReach + 1> kSame = {0.88F, 0.89F, 0.95F,  0.98F, 0.98F,
+                                                       0.99F, 0.99F, 0.995F, 1};
+  constexpr std::array<float, 2 * kReach + 1> kReshaped = {0.7F, 0.8F,  0.85F, 0.87F, 0.87F,
+                                                           0.9F, 0.95F, 0.97F, 0.98F};
+  const bool is_reshaped = a.shape != 0 && b.shape != 0 && a.shape != b.shape;
+  return (is_reshaped ? kReshaped : kSame)[neighbours] * unambiguous;
 }
 
-float confidence_renamed(float points, uint8_t neighbours) {
-  const float sure = std::clamp(0.3F + 0.08F * points, 0.1F, 0.95F);
-  return sure * (0.8F + 0.2F * static_cast<float>(neighbours) / (2 * kReach));
+float confidence_renamed(float points) {
+  return std::min(0.89F, 0.5F + 0.05F * points);
 }
 
 float confidence_moved(bool in_stretch) {
-  return in_stretch ? 0.9F : 0.7F;
+  return in_stretch ? 0.85F : 0.6F;
 }
 
 float confidence_merged(float points) {
-  return std::clamp(0.3F + 0.08F * points, 0.1F, 0.95F);
+  constexpr std::array<float, 13> kByPoints = {0.05F, 0.05F, 0.05F, 0.05F, 0.05F, 0.3F, 0.4F,
+                                               0.7F,  0.72F, 0.78F, 0.85F, 0.87F, 0.89F};
+  return kByPoints[static_cast<size_t>(std::clamp(points, 0.0F, 12.0F))];
 }
 
 }  // namespace nl::align

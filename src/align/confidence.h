@@ -16,7 +16,7 @@ inline constexpr uint32_t kReach = 4;
 Support support_of(const Side& a, const Side& b, const Links& links);
 
 float confidence_in_order(const Features& a, const Features& b, float unambiguous, uint8_t neighbours);
-float confidence_renamed(float points, uint8_t neighbours);
+float confidence_renamed(float points);
 float confidence_moved(bool in_stretch);
 float confidence_merged(float points);
 

@@ -8,6 +8,11 @@
 
 namespace nl::align {
 
+/// Columns that a band may move from one row to the next.
+inline size_t most_shift(size_t width) {
+  return width / 4 + 1;
+}
+
 /// The first column of the band for rows 0 to rows.size(), never falling, from corner to corner. A band of
 /// `width` of the columns.size() + 1 columns.
 std::vector<uint32_t> band_of(std::span<const Features> rows, std::span<const Features> columns,

@@ -6,6 +6,7 @@
 
 namespace nl::align {
 
-void match_moved(const std::vector<Features>& a, const std::vector<Features>& b, Links& links);
+/// With `far` also single nodes that stand anywhere.
+void match_moved(const std::vector<Features>& a, const std::vector<Features>& b, bool far, Links& links);
 
 }  // namespace nl::align

@@ -76,7 +76,8 @@ class GroupTree {
 
   uint32_t below(uint32_t parent, uint32_t span) {
     if (!says_where(span)) return parent;
-    groups_.push_back({parent, texts_.add(without_number(run_.names[run_.spans.name[span]]))});
+    groups_.push_back({parent, texts_.add(without_number(run_.names[run_.spans.name[span]])),
+                       run_.spans.kind[span] == model::SpanKind::op});
     return static_cast<uint32_t>(groups_.size() - 1);
   }
 
@@ -344,9 +345,25 @@ void put_layers(Side& side, std::vector<Item> layers) {
   side.source = "layers";
 }
 
+/// Ranges without any work that explains them: only their length can be compared.
+Result<Side> side_without_work(const LoadedRun& run, const SideChoice& choice) {
+  NL_TRY(const IntervalSet window, window_of(run, choice));
+  if (window.empty())
+    return Error{ErrorCode::kUnsupported, "the run has no time line, layers or replayed launches to compare"};
+  Side side;
+  side.source = "ranges";
+  side.window = choice.window;
+  side.unit = unit_name(choice.window);
+  const auto units = unit_intervals(run, choice, window);
+  side.units = static_cast<int64_t>(units.size());
+  for (const Interval& unit : units) side.unit_ns.push_back(unit.length());
+  side.window_ns = side.parts[Part::rest().index()] = total_length(window);
+  return side;
+}
+
 }  // namespace
 
-bool has_timeline(const LoadedRun& run) {
+bool has_devices(const LoadedRun& run) {
   return !run.run.devices.empty();
 }
 
@@ -370,7 +387,7 @@ Result<IntervalSet> window_of(const LoadedRun& run, const SideChoice& choice) {
 
 Result<Side> make_side(LoadedRun& run, const Taxonomy& taxonomy, const SideChoice& choice, Texts& texts) {
   NL_TRY(auto layers, layer_items(run, taxonomy, texts));
-  if (has_timeline(run)) {
+  if (has_devices(run)) {
     NL_TRY(const IntervalSet window, window_of(run, choice));
     Side side = DeviceSide(run, taxonomy, choice, texts).make(window);
     const auto& device = run.run.devices[choice.device].device;
@@ -380,7 +397,7 @@ Result<Side> make_side(LoadedRun& run, const Taxonomy& taxonomy, const SideChoic
   if (!layers.empty()) return side_of_sums(std::move(layers), "layers", "inference");
   NL_TRY(auto replays, replay_items(run, taxonomy, texts));
   if (!replays.empty()) return side_of_sums(std::move(replays), "replays", "replay");
-  return Error{ErrorCode::kUnsupported, "the run has no time line, layers or replayed launches to compare"};
+  return side_without_work(run, choice);
 }
 
 }  // namespace nl::compare

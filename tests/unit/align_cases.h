@@ -60,6 +60,7 @@ struct Knowledge {
   bool tree = true;
   bool shapes = true;
   bool families = true;
+  bool words = true;  ///< texts of names
 };
 
 class Builder {
@@ -230,6 +231,23 @@ class Editor {
     return finish();
   }
 
+  /// Another library: no kernel has its old name, and one in ten ops has more kernels.
+  Case port(bool keeps_families) {
+    const auto size = static_cast<uint32_t>(result_.base.nodes.size());
+    for (uint32_t i = 0; i < size; i++) {
+      const uint32_t kernels = dice_.chance(0.1) ? 2 : 1;
+      result_.edit[i] = kernels == 1 ? Edit::kRenamed : Edit::kSplit;
+      for (uint32_t k = 0; k < kernels; k++) {
+        Node node = result_.base.nodes[i];
+        node.name = texts_.id("Cijk_" + std::to_string(node.name) + "_" + std::to_string(k));
+        if (!keeps_families) node.family = 0;
+        node.weight_ns /= kernels;
+        put(node, {i});
+      }
+    }
+    return finish();
+  }
+
   /// One more copy of the group (with what is in it) behind itself.
   Case repeat_group(uint32_t group) {
     const auto size = static_cast<uint32_t>(result_.base.nodes.size());
@@ -368,9 +386,22 @@ class Editor {
     return 1;
   }
 
+  /// A moved op stands in the module where it is now, under an own copy of its op.
+  void adopt_moved() {
+    for (size_t i = 1; i < placed_.size(); i++) {
+      Placed& moved = placed_[i];
+      const uint32_t op = moved.node.parent, beside = placed_[i - 1].node.parent;
+      if (moved.from.empty() || result_.edit[moved.from[0]] != Edit::kMoved || op == kNone) continue;
+      const uint32_t module = beside == kNone ? kNone : result_.other.groups[beside].parent;
+      result_.other.groups.push_back({module, result_.other.groups[op].name});
+      moved.node.parent = static_cast<uint32_t>(result_.other.groups.size()) - 1;
+    }
+  }
+
   Case finish() {
     std::stable_sort(placed_.begin(), placed_.end(),
                      [](const Placed& x, const Placed& y) { return x.place < y.place; });
+    adopt_moved();
     result_.truth.resize(result_.base.nodes.size());
     for (const Placed& placed : placed_) {
       const auto at = static_cast<uint32_t>(result_.other.nodes.size());
