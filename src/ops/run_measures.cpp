@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 // Raised when the form of the measures or what they are computed from changes.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr char kSchema[] = "neurolens.measures/1";
 constexpr char kFolderStart[] = "measures-";
 constexpr int64_t kMostRows = 10'000;
