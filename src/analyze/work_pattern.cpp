@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr size_t kMostRows = 2000;
 constexpr size_t kMostShapes = 1000;
-constexpr size_t kMostShapeText = 200;
+constexpr size_t kMostShapeText = 1000;
 constexpr double kOctavesOfAStep = 2;
 
 struct Key {
@@ -130,13 +130,17 @@ bool is_size(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The sizes between a bracket and the next one with x between; empty if there is anything else.
+bool is_blank(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/// The sizes between two brackets with x between; empty if there is anything else.
 std::string sizes_text(std::string_view inside) {
   std::string out;
   for (const char c : inside) {
     if (c == ',') out += 'x';
     if (is_size(c)) out += c;
-    if (c != ',' && c != ' ' && !is_size(c)) return {};
+    if (c != ',' && !is_size(c) && !is_blank(c)) return {};
   }
   return out;
 }
@@ -144,16 +148,16 @@ std::string sizes_text(std::string_view inside) {
 }  // namespace
 
 std::string shape_of_first_tensor(std::string_view shapes) {
+  std::string alone;
   for (size_t from = shapes.find('['); from != std::string_view::npos; from = shapes.find('[', from + 1)) {
     const size_t end = shapes.find_first_of("[]", from + 1);
-    if (end == std::string_view::npos) return {};
+    if (end == std::string_view::npos) break;
     if (shapes[end] == '[' || end - from > kMostShapeText) continue;
     const std::string sizes = sizes_text(shapes.substr(from + 1, end - from - 1));
-    if (sizes.empty()) continue;
-    const size_t first = sizes.find('x');
-    return first == std::string::npos ? sizes : sizes.substr(first + 1);
+    if (const size_t first = sizes.find('x'); first != std::string::npos) return sizes.substr(first + 1);
+    if (alone.empty()) alone = sizes;
   }
-  return {};
+  return alone;
 }
 
 Result<OpShapes> load_op_shapes(store::Connection& connection, const PreparedRun& run) {

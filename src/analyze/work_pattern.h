@@ -22,7 +22,8 @@ struct OpShapes {
 };
 Result<OpShapes> load_op_shapes(store::Connection& connection, const PreparedRun& run);
 
-/// 48x96 of [[2,48,96],[96]]; of a list of one size that size; empty if the text has no plain list of sizes.
+/// 48x96 of [[96],[2,48,96]]: the first tensor of two dimensions or more, without its first one; if there is
+/// none, the first size; empty if the text has no plain list of sizes.
 std::string shape_of_first_tensor(std::string_view shapes);
 
 /// {pieces, total_ns, typical_log2_ns, rows [...], left_out {rows, total_ns}, shapes [...]}. A piece is a
