@@ -183,10 +183,10 @@ std::vector<std::string> across_summary(const json& comparison) {
 }
 
 Chapter across_chapter(const json& comparison) {
-  std::string title = comparison["across"]["words"];
-  title = title.substr(0, title.find(':'));
-  title[0] = static_cast<char>(std::toupper(title[0]));
-  return {"across", title, {devices(comparison), shares(comparison), rows(comparison), limits(comparison)}};
+  const std::string what = comparison["across"]["words"];
+  return {"across",
+          sentence(what.substr(0, what.find(':'))),
+          {devices(comparison), shares(comparison), rows(comparison), limits(comparison)}};
 }
 
 Table short_across_table(const json& comparison, size_t top) {

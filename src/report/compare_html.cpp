@@ -28,7 +28,8 @@ std::string verdict_html(const json& comparison) {
 std::string reasons_html(const json& comparison) {
   if (comparison["reasons"].empty()) return "";
   std::string out = "<ul class=\"summary\">";
-  for (const json& reason : comparison["reasons"]) out += "<li>" + html_name(text_of(reason), 2000) + "</li>";
+  for (const json& reason : comparison["reasons"])
+    out += "<li>" + html_name(sentence(text_of(reason)), 2000) + "</li>";
   return out + "</ul>";
 }
 
@@ -53,7 +54,7 @@ std::string score_html(const json& comparison) {
 std::string summary_html(const json& comparison) {
   return "<section id=\"summary\"><h2>Verdict</h2><div class=\"card\">" + verdict_html(comparison) +
          reasons_html(comparison) + gate_html(comparison) + "<p>" +
-         html(tested_words(comparison["statistics"])) + "; figures of " +
+         html(sentence(tested_words(comparison["statistics"]))) + "; figures of " +
          html_name(unit_words(comparison), 200) + ".</p>" + score_html(comparison) + "</div></section>\n";
 }
 
@@ -72,6 +73,18 @@ std::string window_words(const json& side) {
   return out;
 }
 
+/// What both sides ran on, as far as it is known.
+std::string hardware_words(const json& comparison) {
+  for (const json& factor : comparison["comparability"]["factors"]) {
+    if (factor["name"] != "device") continue;
+    const json &base = factor["base"], &next = factor["new"];
+    if (base == next) return base.is_string() ? "; on " + text_of(base) : "";
+    return "; on " + (base.is_string() ? text_of(base) : "an unknown device") + " and on " +
+           (next.is_string() ? text_of(next) : "an unknown device");
+  }
+  return "";
+}
+
 std::string header_html(const json& comparison, const std::vector<Chapter>& chapters) {
   const json &base = comparison["base"], &next = comparison["new"];
   std::string facts = "Base: " + window_words(base);
@@ -79,7 +92,8 @@ std::string header_html(const json& comparison, const std::vector<Chapter>& chap
                                                     : "; new: " + window_words(next);
   return fmt::format(
       "<header><h1>Comparison of {} with {}</h1><p class=\"facts\">{}</p>{}</header>\n<main>\n",
-      html(short_run(base)), html(short_run(next)), html_name(facts, 400), navigation_html(chapters));
+      html(short_run(base)), html(short_run(next)), html_name(facts + hardware_words(comparison), 400),
+      navigation_html(chapters));
 }
 
 void add_side(Table& table, const char* title, const json& side) {
