@@ -19,8 +19,9 @@ std::string_view kind_name(Kind kind) {
 }
 
 std::vector<std::string_view> agreed_names(uint16_t agreed) {
-  constexpr std::array<std::string_view, 11> kNames = {"name",   "family", "shape", "place", "around",      "before",
-                                                       "behind", "words",  "time",  "only",  "unambiguous"};
+  constexpr std::array<std::string_view, 11> kNames = {"name",   "family", "shape",      "place",
+                                                       "around", "before", "behind",     "words",
+                                                       "time",   "only",   "unambiguous"};
   std::vector<std::string_view> names;
   for (size_t i = 0; i < kNames.size(); i++) {
     if ((agreed >> i & 1) != 0) names.push_back(kNames[i]);
@@ -44,10 +45,11 @@ namespace {
 bool comes_first(const Side& x, const Side& y) {
   if (x.size() != y.size()) return x.size() > y.size();
   const auto numbers = [](const Features& f) {
-    return std::array{f.name, f.shape, f.place, f.family, f.around, f.opens};
+    return std::array{f.name, f.shape, f.place, f.family, f.around, f.op, f.opens};
   };
-  return std::lexicographical_compare(x.features.begin(), x.features.end(), y.features.begin(), y.features.end(),
-                                      [&](const Features& f, const Features& g) { return numbers(f) < numbers(g); });
+  return std::lexicographical_compare(
+      x.features.begin(), x.features.end(), y.features.begin(), y.features.end(),
+      [&](const Features& f, const Features& g) { return numbers(f) < numbers(g); });
 }
 
 /// Pairs of different names may be in the way of nodes that moved there: those come first.
@@ -63,7 +65,8 @@ void release_renamed(const Side& a, const Side& b, Links& links, std::vector<uin
 
 void restore_renamed(const std::vector<uint32_t>& proposals, Links& links) {
   for (uint32_t i = 0; i < proposals.size(); i++) {
-    if (proposals[i] != kNone && links.is_free_a(i) && links.is_free_b(proposals[i])) links.link(i, proposals[i]);
+    if (proposals[i] != kNone && links.is_free_a(i) && links.is_free_b(proposals[i]))
+      links.link(i, proposals[i]);
   }
 }
 
@@ -71,8 +74,9 @@ Links find_links(const Replaceable& sides) {
   const auto &a = sides.a, &b = sides.b;
   Links links = links_of(align_ordered(a.features, b.features), b.size());
   std::vector<uint32_t> proposals;
+  match_moved(a.features, b.features, true, links);
   release_renamed(a, b, links, proposals);
-  match_moved(a.features, b.features, links);
+  match_moved(a.features, b.features, false, links);
   restore_renamed(proposals, links);
   match_replaced(sides, links);
   return links;
@@ -125,7 +129,7 @@ class Writer {
 
   float confidence(uint32_t i, const Features& a, const Features& b, Kind kind) const {
     if (kind == Kind::kMoved) return confidence_moved(is_linked_to(i + 1, links_.to[i] + 1));
-    if (kind == Kind::kRenamed) return confidence_renamed(links_.points[i], support_.neighbours[i]);
+    if (kind == Kind::kRenamed) return confidence_renamed(links_.points[i]);
     return confidence_in_order(a, b, support_.unambiguous[i], support_.neighbours[i]);
   }
 

@@ -1,9 +1,9 @@
 #pragma once
-// Which op of one run is which op of another: two sequences of ops of one model, or of a changed version of it,
-// are matched one by one. Names, families, shapes, the groups around an op and its neighbours all count, so that
-// an inserted, fused, renamed or moved op does not shift what follows. Times never decide between two candidates
-// for a one-to-one match, or a comparison of times would choose its own answer. Pure algorithm on plain data; any
-// thread; the same input gives the same result. See docs/analysis/alignment.md.
+// Which op of one run is which op of another: two sequences of ops of one model, or of a changed version of
+// it, are matched one by one. Names, families, shapes, the groups around an op and its neighbours all count,
+// so that an inserted, fused, renamed or moved op does not shift what follows. Times never decide between two
+// candidates for a one-to-one match, or a comparison of times would choose its own answer. Pure algorithm on
+// plain data; any thread; the same input gives the same result. See docs/analysis/alignment.md.
 
 #include <cstdint>
 #include <span>
@@ -51,24 +51,24 @@ std::string_view kind_name(Kind kind);
 
 /// What agrees between the two sides of a match; bits of Match::agreed.
 enum Agreed : uint16_t {
-  kName = 1,         ///< the exact name
-  kFamily = 2,       ///< the family
-  kShape = 4,        ///< the shape, known on both sides
-  kPlace = 8,        ///< the names of all groups around it
-  kAround = 16,      ///< the names of the two innermost groups around it
-  kBefore = 32,      ///< the node before it is matched to the node before
-  kBehind = 64,      ///< the node behind it is matched to the node behind
-  kWords = 128,      ///< words in the names
-  kTime = 256,       ///< of fused and split: the time is about that of the parts
-  kOnly = 512,       ///< no other free candidate between the same neighbours
+  kName = 1,           ///< the exact name
+  kFamily = 2,         ///< the family
+  kShape = 4,          ///< the shape, known on both sides
+  kPlace = 8,          ///< the names of all groups around it
+  kAround = 16,        ///< the names of the two innermost groups around it
+  kBefore = 32,        ///< the node before it is matched to the node before
+  kBehind = 64,        ///< the node behind it is matched to the node behind
+  kWords = 128,        ///< words in the names
+  kTime = 256,         ///< of fused and split: the time is about that of the parts
+  kOnly = 512,         ///< no other free candidate between the same neighbours
   kUnambiguous = 1024  ///< no other way to match its surroundings is as good
 };
 /// Bits in words, for people and JSON: "name", "family", …
 std::vector<std::string_view> agreed_names(uint16_t agreed);
 
 struct Match {
-  uint32_t base = 0;   ///< index of the node, the first one if fused
-  uint32_t other = 0;  ///< index of the node, the first one if split
+  uint32_t base = 0;       ///< index of the node, the first one if fused
+  uint32_t other = 0;      ///< index of the node, the first one if split
   uint32_t parts = kNone;  ///< fused and split: where its list begins in Alignment::parts
   uint16_t agreed = 0;
   uint8_t part_count = 0;  ///< of fused and split: nodes on the side that has several

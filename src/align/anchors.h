@@ -15,9 +15,6 @@ struct Pair {
 
 /// Places where equal stretches of `width` nodes begin, ascending on both sides. n log n.
 std::vector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
-                               bool with_place);
-
-/// The longest ascending chain of pairs that are sorted by a.
-std::vector<Pair> longest_chain(const std::vector<Pair>& pairs);
+                               Token by);
 
 }  // namespace nl::align

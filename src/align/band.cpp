@@ -2,164 +2,239 @@
 
 #include <algorithm>
 
+#include "align/guide.h"
+
 namespace nl::align {
 namespace {
 
-constexpr int kOpen = 7;     // of a gap, beside its length
-constexpr int kExtend = 1;   // for each node of it
-constexpr int kNever = -(1 << 28);
-constexpr size_t kWidth = 256;   // columns of the band
-constexpr size_t kRows = 768;    // of a window
-constexpr size_t kSettled = 512;  // of them settled before the next window begins
-constexpr size_t kShift = 8;     // columns that the band may move in a row
+constexpr int kOpen = 7;    // of a gap, beside its length
+constexpr int kExtend = 1;  // for each node of it
+constexpr int kNever = -(1 << 29);
+constexpr size_t kBlock = 1024;  // rows whose steps are kept at a time
 
-/// Where a cell of the table came from.
+/// Where a cell of the table came from, and whether gaps that end in it go on.
 enum Step : uint8_t { kDiagonal = 0, kDown = 1, kRight = 2, kFrom = 3, kLongDown = 4, kLongRight = 8 };
 
-/// One window: rows of one side against a band of columns of the other, from a corner that is settled.
-class Window {
- public:
-  /// `rows_behind` and `columns_behind`: how many there are behind the window's first row and column.
-  Window(std::span<const Features> rows, std::span<const Features> columns, size_t rows_behind,
-         size_t columns_behind)
-      : rows_(rows), columns_(columns), rows_behind_(rows_behind), columns_behind_(columns_behind),
-        width_(std::min(kWidth, columns.size() + 1)) {
-    best_.resize(width_ + 1);
-    down_.resize(width_ + 1);
-    steps_.resize((rows.size() + 1) * width_);
-    low_.resize(rows.size() + 1);
-    first_row();
-    for (size_t i = 1; i <= rows_.size(); i++) row(i);
+/// Features by column, for loops over many columns.
+struct Columns {
+  explicit Columns(std::span<const Features> nodes) {
+    for (auto* list : {&name, &family, &shape, &place, &around, &op, &opens}) list->reserve(nodes.size());
+    for (const Features& f : nodes) {
+      name.push_back(f.name);
+      family.push_back(f.family);
+      shape.push_back(f.shape);
+      place.push_back(f.place);
+      around.push_back(f.around);
+      op.push_back(f.op);
+      opens.push_back(f.opens);
+    }
   }
 
-  /// The way back from the end: the corner if the band holds it and `to_corner`, else the best cell of the last row.
-  std::vector<Pair> way(bool to_corner) const {
-    std::vector<Pair> pairs;
-    size_t i = rows_.size(), j = last_best_;
-    if (to_corner && low_.back() + width_ > columns_.size()) j = columns_.size();
-    Step state = kDiagonal;
-    while ((i > 0 || j > 0) && j >= low_[i]) {
-      const uint8_t step = steps_[i * width_ + (j - low_[i])];
-      if (state == kDiagonal) state = static_cast<Step>(step & kFrom);
-      if (state == kDiagonal) {
-        pairs.push_back({static_cast<uint32_t>(--i), static_cast<uint32_t>(--j)});
-      } else {
-        const bool goes_on = (step & (state == kDown ? kLongDown : kLongRight)) != 0;
-        (state == kDown ? i : j)--;
-        if (!goes_on) state = kDiagonal;
-      }
+  /// The similarity of a node to `count` columns from the first on: as similarity() has it, in short loops
+  /// that compilers turn into vector code.
+  void fit(const Features& node, size_t first, size_t count, int* out) const {
+    const uint32_t own_family = node.family == 0 ? kNone : node.family;
+    const uint32_t *names = name.data() + first, *families = family.data() + first;
+    const uint32_t own_name = node.name;
+    for (size_t c = 0; c < count; c++) {
+      const int by_family = families[c] == own_family ? kFitFamily : kFitNothing;
+      out[c] = names[c] == own_name ? kFitName : by_family;
     }
-    std::reverse(pairs.begin(), pairs.end());
-    return pairs;
+    if (node.shape != 0) add_shape(node.shape, first, count, out);
+    if (node.op != 0) add_place(node, first, count, out);
+    if (node.opens != 0) add_equal(opens.data() + first, node.opens, count, out);
   }
 
  private:
-  void first_row() {
-    for (size_t j = 0; j < width_; j++) {
-      best_[j] = j == 0 ? 0 : -kOpen - kExtend * static_cast<int>(j);
-      down_[j] = kNever;
-      steps_[j] = j <= 1 ? kRight : kRight | kLongRight;
+  void add_shape(uint32_t own, size_t first, size_t count, int* out) const {
+    const uint32_t* shapes = shape.data() + first;
+    for (size_t c = 0; c < count; c++) {
+      const int known = shapes[c] == own ? kFitShape : kFitOtherShape;
+      out[c] += shapes[c] == 0 ? 0 : known;
     }
   }
-
-  /// Moves the band so that the best cell of the row before stays in its middle.
-  size_t shift_of(size_t i) const {
-    const size_t most = columns_.size() + 1 - width_, low = low_[i - 1];
-    const size_t wanted = last_best_ > width_ / 2 ? last_best_ + 1 - width_ / 2 : 0;
-    return std::min({wanted > low ? wanted - low : 0, most - low, kShift});
-  }
-
-  /// What the gaps up to the end will cost at least.
-  int outlook(size_t i, size_t j) const {
-    const auto more = static_cast<int64_t>(rows_behind_ - i) - static_cast<int64_t>(columns_behind_ - j);
-    return more == 0 ? 0 : kOpen + kExtend * static_cast<int>(more < 0 ? -more : more);
-  }
-
-  /// best_ and down_ hold the row before and become this one.
-  void row(size_t i) {
-    const size_t shift = shift_of(i), low = low_[i] = low_[i - 1] + shift;
-    int diagonal = shift > 0 ? best_[shift - 1] : kNever, right = kNever, before = kNever, top = kNever;
-    size_t top_at = 0;
-    uint8_t* steps = steps_.data() + i * width_;
-    const Features& node = rows_[i - 1];
-    for (size_t c = 0; c < width_; c++) {
-      const bool known = c + shift < width_;
-      const int above = known ? best_[c + shift] : kNever, above_down = known ? down_[c + shift] : kNever;
-      const int down = std::max(above - kOpen, above_down) - kExtend;
-      const int long_right = right;
-      right = std::max(before - kOpen, long_right) - kExtend;
-      const int fit = low + c == 0 ? kNever : diagonal + similarity(node, columns_[low + c - 1]);
-      int score = fit;
-      uint8_t step = kDiagonal;
-      if (down > score) score = down, step = kDown;
-      if (right > score) score = right, step = kRight;
-      step |= (above_down > above - kOpen ? kLongDown : 0) | (long_right > before - kOpen ? kLongRight : 0);
-      steps[c] = step;
-      diagonal = above;
-      best_[c] = before = std::max(score, kNever);
-      down_[c] = std::max(down, kNever);
-      const int reached = score - outlook(i, low + c);
-      if (reached > top) top = reached, top_at = c;
+  void add_place(const Features& node, size_t first, size_t count, int* out) const {
+    const uint32_t *places = place.data() + first, *arounds = around.data() + first, *ops = op.data() + first;
+    const uint32_t own_place = node.place, own_around = node.around, own_op = node.op;
+    for (size_t c = 0; c < count; c++) {
+      const int by_op = ops[c] == own_op ? kFitOp : kFitOtherPlace;
+      const int by_around = arounds[c] == own_around ? kFitAround : by_op;
+      const int known = places[c] == own_place ? kFitPlace : by_around;
+      out[c] += ops[c] == 0 ? 0 : known;
     }
-    last_best_ = low + top_at;
+  }
+  static void add_equal(const uint32_t* values, uint32_t own, size_t count, int* out) {
+    for (size_t c = 0; c < count; c++) out[c] += values[c] == own ? kFitOpens : 0;
   }
 
-  std::span<const Features> rows_, columns_;
-  size_t rows_behind_, columns_behind_, width_;
-  std::vector<int> best_, down_;
-  std::vector<uint8_t> steps_;
-  std::vector<size_t> low_;
-  size_t last_best_ = 0;
+ public:
+  size_t size() const { return name.size(); }
+
+ private:
+  std::vector<uint32_t> name, family, shape, place, around, op, opens;
 };
 
-/// Rows are the longer side: what it has more than the other is skipped while the band stays.
-class Walk {
+/// A row of the table: best scores, and those that end in a gap of the columns' side. Behind the band stand
+/// some cells that no way reaches, for rows that begin further right.
+struct Row {
+  explicit Row(size_t width) : best(width + width / 4 + 1, kNever), down(best) {}
+  std::vector<int> best, down;
+};
+
+/// The longer side are the rows, so that the band seldom moves by more than one column.
+class Band {
  public:
-  Walk(std::span<const Features> rows, std::span<const Features> columns) : rows_(rows), columns_(columns) {}
+  Band(std::span<const Features> rows, std::span<const Features> columns, size_t width)
+      : rows_(rows),
+        columns_(columns),
+        width_(std::min(width, columns.size() + 1)),
+        low_(band_of(rows, columns, width_)),
+        fits_(width_),
+        steps_((std::min(kBlock, rows.size()) + 1) * width_) {}
 
   std::vector<Pair> run() {
-    for (;;) {
-      while (i_ < rows_.size() && j_ < columns_.size() && equal_tokens(rows_[i_], columns_[j_])) take(1, 1);
-      if (i_ == rows_.size() || j_ == columns_.size()) return std::move(pairs_);
-      window();
+    std::vector<Row> starts = sweep();
+    for (size_t block = starts.size(); block-- > 0;) {
+      fill_steps(block * kBlock, std::move(starts[block]));
+      go_back(block * kBlock);
     }
+    std::reverse(pairs_.begin(), pairs_.end());
+    return std::move(pairs_);
   }
 
  private:
-  void take(size_t rows, size_t columns) {
-    if (rows == 1 && columns == 1) pairs_.push_back({static_cast<uint32_t>(i_), static_cast<uint32_t>(j_)});
-    i_ += rows;
-    j_ += columns;
-  }
-
-  void window() {
-    const size_t count = std::min(kRows, rows_.size() - i_);
-    const bool is_last = i_ + count == rows_.size();
-    const size_t reach = std::min(columns_.size() - j_, count * kShift + kWidth);
-    const auto way =
-        Window(rows_.subspan(i_, count), columns_.subspan(j_, reach), rows_.size() - i_, columns_.size() - j_)
-            .way(is_last);
-    const size_t settled = is_last ? count : kSettled;
-    size_t column = 0;
-    for (const Pair& pair : way) {
-      if (pair.a >= settled) break;
-      pairs_.push_back({static_cast<uint32_t>(i_ + pair.a), static_cast<uint32_t>(j_ + pair.b)});
-      column = pair.b + 1;
+  /// The row before each block.
+  std::vector<Row> sweep() {
+    std::vector<Row> starts;
+    Row before = first_row(), now(width_);
+    for (size_t i = 0; i < rows_.size(); i++) {
+      if (i % kBlock == 0) starts.push_back(before);
+      if (i / kBlock == (rows_.size() - 1) / kBlock) break;  // the last block is next anyway
+      fill(i + 1, before, now, nullptr);
+      std::swap(before, now);
     }
-    i_ += settled;
-    j_ += column;
+    return starts;
   }
 
-  std::span<const Features> rows_, columns_;
-  size_t i_ = 0, j_ = 0;
+  Row first_row() const {
+    Row row(width_);
+    row.best[1] = 0;
+    for (size_t j = 1; j < width_; j++) row.best[j + 1] = -kOpen - kExtend * static_cast<int>(j);
+    return row;
+  }
+
+  void fill_steps(size_t first, Row before) {
+    Row now(width_);
+    const size_t end = std::min(first + kBlock, rows_.size());
+    for (size_t i = first + 1; i <= end; i++) {
+      fill(i, before, now, steps_.data() + (i - first) * width_);
+      std::swap(before, now);
+    }
+    if (end == rows_.size()) row_ = end, column_ = columns_.size();
+  }
+
+  /// With `steps` their steps are written, too.
+  void fill(size_t i, const Row& before, Row& now, uint8_t* steps) {
+    const size_t shift = low_[i] - low_[i - 1];
+    fill_fits(i);
+    if (steps == nullptr) {
+      fill_from_above(shift, before, now);
+      fill_from_left(now);
+    } else {
+      fill_from_above(shift, before, now);
+      fill_steps_from_above(shift, before, now, steps);
+      fill_steps_from_left(now, steps);
+    }
+  }
+
+  /// Without gaps of the rows' side; no cell depends on its neighbour.
+  void fill_from_above(size_t shift, const Row& before, Row& now) const {
+    const int *best = before.best.data() + shift + 1, *down_before = before.down.data() + shift + 1;
+    const int *corner = best - 1, *fits = fits_.data();
+    int *out = now.best.data() + 1, *out_down = now.down.data() + 1;
+    const size_t width = width_;
+    for (size_t c = 0; c < width; c++) {
+      const int opened = best[c] - kOpen, longer = down_before[c];
+      const int down = (opened > longer ? opened : longer) - kExtend, fit = corner[c] + fits[c];
+      out_down[c] = down;
+      out[c] = fit > down ? fit : down;
+    }
+  }
+
+  void fill_steps_from_above(size_t shift, const Row& before, const Row& now, uint8_t* steps) const {
+    const int *best = before.best.data() + shift + 1, *down_before = before.down.data() + shift + 1;
+    const int *corner = best - 1, *fits = fits_.data(), *down = now.down.data() + 1;
+    for (size_t c = 0; c < width_; c++) {
+      const int is_down = down[c] > corner[c] + fits[c], is_long = down_before[c] > best[c] - kOpen;
+      steps[c] = static_cast<uint8_t>(is_down * kDown + is_long * kLongDown);
+    }
+  }
+
+  /// A gap of the rows' side that ends in c began behind the cell k with the highest best[k] + kExtend * k.
+  void fill_from_left(Row& now) const {
+    int* best = now.best.data() + 1;
+    int highest = kNever;
+    for (int c = 0; c < static_cast<int>(width_); c++) {
+      const int right = highest - kOpen - kExtend * c, here = best[c];
+      highest = std::max(highest, here + kExtend * c);
+      best[c] = std::max(here, right);
+    }
+  }
+
+  void fill_steps_from_left(Row& now, uint8_t* steps) const {
+    int* best = now.best.data() + 1;
+    int highest = kNever;
+    bool is_long = false;
+    for (int c = 0; c < static_cast<int>(width_); c++) {
+      const int right = highest - kOpen - kExtend * c, here = best[c];
+      if (is_long) steps[c] |= kLongRight;
+      if (right > here) steps[c] = static_cast<uint8_t>((steps[c] & ~kFrom) | kRight);
+      is_long = highest > here + kExtend * c;
+      highest = std::max(highest, here + kExtend * c);
+      best[c] = std::max(here, right);
+    }
+  }
+
+  /// How well the row fits each column of the band.
+  void fill_fits(size_t i) {
+    const size_t low = low_[i], none = low == 0 ? 1 : 0;  // there is no column before the first
+    fits_[0] = kNever;
+    columns_.fit(rows_[i - 1], low + none - 1, width_ - none, fits_.data() + none);
+  }
+
+  /// Follows the steps of a block to the row before it.
+  void go_back(size_t first) {
+    while (row_ > first || (row_ == 0 && column_ > 0)) {
+      const uint8_t step =
+          row_ == 0 ? uint8_t{kRight} : steps_[(row_ - first) * width_ + column_ - low_[row_]];
+      if (state_ == kDiagonal) state_ = static_cast<Step>(step & kFrom);
+      if (state_ == kDiagonal) {
+        pairs_.push_back({static_cast<uint32_t>(--row_), static_cast<uint32_t>(--column_)});
+        continue;
+      }
+      const bool goes_on = (step & (state_ == kDown ? kLongDown : kLongRight)) != 0;
+      (state_ == kDown ? row_ : column_)--;
+      if (!goes_on) state_ = kDiagonal;
+    }
+  }
+
+  std::span<const Features> rows_;
+  Columns columns_;
+  size_t width_;
+  std::vector<uint32_t> low_;  ///< first column of the band in each row
+  std::vector<int> fits_;
+  std::vector<uint8_t> steps_;
+  size_t row_ = 0, column_ = 0;
+  Step state_ = kDiagonal;
   std::vector<Pair> pairs_;
 };
 
 }  // namespace
 
-std::vector<Pair> align_band(std::span<const Features> a, std::span<const Features> b) {
-  if (a.size() >= b.size()) return Walk(a, b).run();
-  auto pairs = Walk(b, a).run();
+std::vector<Pair> align_band(std::span<const Features> a, std::span<const Features> b, size_t width) {
+  if (a.empty() || b.empty()) return {};
+  if (a.size() >= b.size()) return Band(a, b, width).run();
+  auto pairs = Band(b, a, width).run();
   for (Pair& pair : pairs) std::swap(pair.a, pair.b);
   return pairs;
 }

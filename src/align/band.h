@@ -1,7 +1,7 @@
 #pragma once
-// The best alignment of two stretches without anchors: scores of similarity and of gaps (a gap costs more to
-// begin than to go on), inside a band that follows the best way. Work and memory are bounded: the band has a
-// fixed width, and the way is settled window by window.
+// The best alignment of two stretches: scores of similarity and of gaps (a gap costs more to begin than to go
+// on), from corner to corner, so that a shift has to be paid back. Inside a band around the way that the two
+// are expected to take; work and memory are bounded by its width.
 
 #include <span>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace nl::align {
 
-/// Pairs, ascending on both sides, of nodes that stand for each other in the best alignment; also pairs that do
-/// not fit but stand at the same place. Linear in the longer side.
-std::vector<Pair> align_band(std::span<const Features> a, std::span<const Features> b);
+/// Pairs, ascending on both sides, of nodes that stand for each other in the best alignment; also pairs that
+/// do not fit but stand at the same place. Work: the longer side times `width`.
+std::vector<Pair> align_band(std::span<const Features> a, std::span<const Features> b, size_t width);
 
 }  // namespace nl::align

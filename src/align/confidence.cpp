@@ -1,6 +1,7 @@
 #include "align/confidence.h"
 
 #include <algorithm>
+#include <array>
 
 namespace nl::align {
 namespace {
@@ -15,8 +16,8 @@ std::vector<Run> runs_of(const Links& links) {
   for (uint32_t a = 0; a < links.to.size(); a++) {
     const uint32_t b = links.to[a];
     if (b == kNone || links.is_moved[a]) continue;
-    const bool goes_on = !runs.empty() && runs.back().a + runs.back().length == a &&
-                         runs.back().b + runs.back().length == b;
+    const bool goes_on =
+        !runs.empty() && runs.back().a + runs.back().length == a && runs.back().b + runs.back().length == b;
     if (goes_on) {
       runs.back().length++;
     } else {
@@ -26,16 +27,18 @@ std::vector<Run> runs_of(const Links& links) {
   return runs;
 }
 
-/// A gap of `gap` nodes of one side between two runs could also be further left or right, over as many nodes as
-/// equal the ones a gap's length away. All these places are equally likely.
-void slide(const std::vector<Features>& side, uint32_t left_end, uint32_t gap, const Run& left, const Run& right,
-           std::vector<float>& unambiguous) {
+/// A gap of `gap` nodes of one side between two runs could also be further left or right, over as many nodes
+/// as equal the ones a gap's length away. All these places are equally likely.
+void slide(const std::vector<Features>& side, uint32_t left_end, uint32_t gap, const Run& left,
+           const Run& right, std::vector<float>& unambiguous) {
   uint32_t before = 0, behind = 0;
-  while (before < left.length && equal_tokens(side[left_end - 1 - before], side[left_end - 1 - before + gap])) {
+  while (before < left.length &&
+         equal_tokens(side[left_end - 1 - before], side[left_end - 1 - before + gap])) {
     before++;
   }
   const uint32_t right_begin = left_end + gap;
-  while (behind < right.length && equal_tokens(side[right_begin + behind], side[right_begin + behind - gap])) {
+  while (behind < right.length &&
+         equal_tokens(side[right_begin + behind], side[right_begin + behind - gap])) {
     behind++;
   }
   const auto places = static_cast<float>(before + behind + 1);
@@ -50,14 +53,18 @@ void slide(const std::vector<Features>& side, uint32_t left_end, uint32_t gap, c
 void slide_between(const Side& a, const Side& b, const Run& left, const Run& right, Support& support) {
   const uint32_t end_a = left.a + left.length, end_b = left.b + left.length;
   const uint32_t gap_a = right.a - end_a, gap_b = right.b - end_b;
-  if (gap_a > 0) slide(a.features, end_a, gap_a, left, right, support.unambiguous);
-  if (gap_b > 0) slide(b.features, end_b, gap_b, left, right, support.unambiguous);
+  if (gap_b == 0) slide(a.features, end_a, gap_a, left, right, support.unambiguous);
+  if (gap_a == 0) slide(b.features, end_b, gap_b, left, right, support.unambiguous);
 }
 
-void count_neighbours(const std::vector<Run>& runs, Support& support) {
+/// Beyond the ends of both sides all agree.
+void count_neighbours(const std::vector<Run>& runs, size_t size_a, size_t size_b, Support& support) {
   for (const Run& run : runs) {
+    const bool at_begin = run.a == 0 && run.b == 0;
+    const bool at_end = run.a + run.length == size_a && run.b + run.length == size_b;
     for (uint32_t i = 0; i < run.length; i++) {
-      const uint32_t before = std::min(i, kReach), behind = std::min(run.length - 1 - i, kReach);
+      const uint32_t before = at_begin ? kReach : std::min(i, kReach);
+      const uint32_t behind = at_end ? kReach : std::min(run.length - 1 - i, kReach);
       support.neighbours[run.a + i] = static_cast<uint8_t>(before + behind);
     }
   }
@@ -69,28 +76,33 @@ Support support_of(const Side& a, const Side& b, const Links& links) {
   Support support{std::vector<float>(a.size(), 1), std::vector<uint8_t>(a.size(), 0)};
   const auto runs = runs_of(links);
   for (size_t i = 1; i < runs.size(); i++) slide_between(a, b, runs[i - 1], runs[i], support);
-  count_neighbours(runs, support);
+  count_neighbours(runs, a.size(), b.size(), support);
   return support;
 }
 
+// The figures below are shares of right matches over edited models; see docs/analysis/alignment.md.
+
 float confidence_in_order(const Features& a, const Features& b, float unambiguous, uint8_t neighbours) {
-  float sure = 0.9F + 0.1F * static_cast<float>(neighbours) / (2 * kReach);
-  if (a.shape != 0 && b.shape != 0 && a.shape != b.shape) sure *= 0.9F;
-  if (a.around != b.around) sure *= 0.9F;
-  return sure * unambiguous;
+  constexpr std::array<float, 2 * kReach + 1> kSame = {0.88F, 0.89F, 0.95F,  0.98F, 0.98F,
+                                                       0.99F, 0.99F, 0.995F, 1};
+  constexpr std::array<float, 2 * kReach + 1> kReshaped = {0.7F, 0.8F,  0.85F, 0.87F, 0.87F,
+                                                           0.9F, 0.95F, 0.97F, 0.98F};
+  const bool is_reshaped = a.shape != 0 && b.shape != 0 && a.shape != b.shape;
+  return (is_reshaped ? kReshaped : kSame)[neighbours] * unambiguous;
 }
 
-float confidence_renamed(float points, uint8_t neighbours) {
-  const float sure = std::clamp(0.3F + 0.08F * points, 0.1F, 0.95F);
-  return sure * (0.8F + 0.2F * static_cast<float>(neighbours) / (2 * kReach));
+float confidence_renamed(float points) {
+  return std::min(0.89F, 0.5F + 0.05F * points);
 }
 
 float confidence_moved(bool in_stretch) {
-  return in_stretch ? 0.9F : 0.7F;
+  return in_stretch ? 0.85F : 0.6F;
 }
 
 float confidence_merged(float points) {
-  return std::clamp(0.3F + 0.08F * points, 0.1F, 0.95F);
+  constexpr std::array<float, 13> kByPoints = {0.05F, 0.05F, 0.05F, 0.05F, 0.05F, 0.3F, 0.4F,
+                                               0.7F,  0.72F, 0.78F, 0.85F, 0.87F, 0.89F};
+  return kByPoints[static_cast<size_t>(std::clamp(points, 0.0F, 12.0F))];
 }
 
 }  // namespace nl::align

@@ -1,5 +1,7 @@
 #include "align/features.h"
 
+#include <algorithm>
+
 namespace nl::align {
 namespace {
 
@@ -48,16 +50,21 @@ Result<Paths> paths_of(const std::vector<Group>& groups) {
   return paths;
 }
 
-/// Children of each group in the order of their first node, as linked lists. Items: nodes, then groups.
+/// Children of each group as linked lists, in the order of where most of their nodes stand: one node that was
+/// launched early does not pull its group along. Items: nodes, then groups.
 class TreeOrder {
  public:
-  explicit TreeOrder(const Sequence& sequence)
-      : sequence_(sequence), nodes_(static_cast<uint32_t>(sequence.nodes.size())) {
+  TreeOrder(const Sequence& sequence, const Paths& paths)
+      : sequence_(sequence),
+        nodes_(static_cast<uint32_t>(sequence.nodes.size())),
+        position_(sequence.groups.size()) {
     const size_t groups = sequence.groups.size();
     next_.assign(nodes_ + groups, kNone);
     first_.assign(groups + 1, kNone);
-    last_.assign(groups + 1, kNone);
-    for (uint32_t i = 0; i < nodes_; i++) link(i);
+    count_.assign(groups + 1, 0);
+    for (uint32_t i = nodes_; i-- > 0;) link(i);
+    for (const uint32_t group : deepest_first(paths)) sort_children(group);
+    sort_children(static_cast<uint32_t>(groups));
   }
 
   std::vector<uint32_t> walk() const {
@@ -80,23 +87,68 @@ class TreeOrder {
   }
 
  private:
-  /// Appends the item to its parent, and the parent to its own the first time.
+  struct Child {
+    uint32_t position, item, nodes;
+  };
+
+  /// Puts the item before the others of its parent, and the parent into its own the first time.
   void link(uint32_t item) {
     for (;;) {
       const uint32_t parent =
           item < nodes_ ? sequence_.nodes[item].parent : sequence_.groups[item - nodes_].parent;
       const size_t list = parent == kNone ? first_.size() - 1 : parent;
       const bool is_first = first_[list] == kNone;
-      (is_first ? first_[list] : next_[last_[list]]) = item;
-      last_[list] = item;
+      next_[item] = first_[list];
+      first_[list] = item;
       if (!is_first || parent == kNone) return;
       item = nodes_ + parent;
     }
   }
 
+  std::vector<uint32_t> deepest_first(const Paths& paths) const {
+    std::vector<uint32_t> groups;
+    for (uint32_t g = 0; g < sequence_.groups.size(); g++) {
+      if (first_[g] != kNone) groups.push_back(g);
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [&](uint32_t x, uint32_t y) { return paths.depth[x] > paths.depth[y]; });
+    return groups;
+  }
+
+  void sort_children(uint32_t group) {
+    children_.clear();
+    for (uint32_t item = first_[group]; item != kNone; item = next_[item]) {
+      const bool is_node = item < nodes_;
+      children_.push_back(
+          {is_node ? item : position_[item - nodes_], item, is_node ? 1 : count_[item - nodes_]});
+      count_[group] += children_.back().nodes;
+    }
+    std::sort(children_.begin(), children_.end(), [](const Child& x, const Child& y) {
+      return x.position != y.position ? x.position < y.position : x.item < y.item;
+    });
+    uint32_t* place = &first_[group];
+    for (const Child& child : children_) {
+      *place = child.item;
+      place = &next_[child.item];
+    }
+    *place = kNone;
+    if (group < position_.size()) position_[group] = middle(count_[group]);
+  }
+
+  /// The median position of the nodes below, about.
+  uint32_t middle(uint32_t nodes) const {
+    uint32_t passed = 0;
+    for (const Child& child : children_) {
+      passed += child.nodes;
+      if (passed * 2 >= nodes) return child.position;
+    }
+    return 0;
+  }
+
   const Sequence& sequence_;
   uint32_t nodes_;
-  std::vector<uint32_t> next_, first_, last_;
+  std::vector<uint32_t> next_, first_, count_, position_;
+  std::vector<Child> children_;
 };
 
 /// How many groups around `now` are not around `before`.
@@ -115,13 +167,19 @@ uint32_t opened(const Sequence& sequence, const Paths& paths, uint32_t before, u
 }
 
 Features features_of(const Sequence& sequence, const Paths& paths, const Node& node) {
-  Features f{node.name, node.family, node.shape, 0, 0, 0};
+  Features f{node.name, node.family, node.shape, 0, 0, 0, 0};
   if (node.parent == kNone) return f;
   const Group& inner = sequence.groups[node.parent];
   const uint64_t outer = inner.parent == kNone ? kNone : sequence.groups[inner.parent].name;
   f.place = folded(paths.place[node.parent]);
   f.around = folded(mix(outer, inner.name));
+  f.op = folded(mix(1, inner.name));
   return f;
+}
+
+uint32_t module_of(const Sequence& sequence, const Paths& paths, const Node& node) {
+  const uint32_t module = node.parent == kNone ? kNone : sequence.groups[node.parent].parent;
+  return module == kNone ? 0 : folded(paths.place[module]);
 }
 
 }  // namespace
@@ -130,28 +188,30 @@ Result<Side> side_of(const Sequence& sequence) {
   NL_CHECK(check(sequence));
   NL_TRY(const Paths paths, paths_of(sequence.groups));
   Side side;
-  side.index = TreeOrder(sequence).walk();
+  side.index = TreeOrder(sequence, paths).walk();
   side.features.reserve(side.index.size());
-  side.group.reserve(side.index.size());
+  side.module.reserve(side.index.size());
   uint32_t before = kNone;
   for (const uint32_t i : side.index) {
     const Node& node = sequence.nodes[i];
     Features f = features_of(sequence, paths, node);
     f.opens = opened(sequence, paths, before, node.parent);
     side.features.push_back(f);
-    side.group.push_back(node.parent);
+    side.module.push_back(module_of(sequence, paths, node));
     before = node.parent;
   }
   return side;
 }
 
 int similarity(const Features& a, const Features& b) {
-  const bool has_place = a.around != 0 && b.around != 0;
-  int s = a.name == b.name ? 8 : a.family == b.family && a.family != 0 ? 1 : -6;
-  if (a.shape != 0 && b.shape != 0) s += a.shape == b.shape ? 3 : -1;
-  if (has_place) s += a.place == b.place ? 5 : a.around == b.around ? 4 : -2;
-  if (a.opens == b.opens && a.opens > 0) s += 1;
-  return s;
+  const bool same_family = a.family == b.family && a.family != 0;
+  int fit = a.name == b.name ? kFitName : same_family ? kFitFamily : kFitNothing;
+  if (a.shape != 0 && b.shape != 0) fit += a.shape == b.shape ? kFitShape : kFitOtherShape;
+  if (a.op != 0 && b.op != 0) {
+    const int by_op = a.op == b.op ? kFitOp : kFitOtherPlace;
+    fit += a.place == b.place ? kFitPlace : a.around == b.around ? kFitAround : by_op;
+  }
+  return a.opens == b.opens && a.opens > 0 ? fit + kFitOpens : fit;
 }
 
 }  // namespace nl::align

@@ -15,13 +15,14 @@ struct Features {
   uint32_t shape;
   uint32_t place;   ///< hash of the names of all groups around; 0 = none
   uint32_t around;  ///< hash of the names of the two innermost groups; 0 = none
+  uint32_t op;      ///< hash of the name of the innermost group; 0 = none
   uint32_t opens;   ///< groups that begin with this node
 };
 
 struct Side {
   std::vector<Features> features;  ///< in the order of the tree
   std::vector<uint32_t> index;     ///< of each in Sequence::nodes
-  std::vector<uint32_t> group;     ///< the innermost one of each, kNone at the top
+  std::vector<uint32_t> module;    ///< of each: hash of the names of all groups around its innermost one
   size_t size() const { return features.size(); }
 };
 
@@ -35,15 +36,25 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return h ^ (h >> 29);
 }
 
-/// Name and shape; with `place` also where in the tree.
-inline uint64_t token(const Features& f, bool with_place) {
+/// By what two nodes are taken for equal.
+enum class Token : uint8_t { kNameShapePlace, kNameShape, kPlace };
+
+inline uint64_t token(const Features& f, Token by) {
+  if (by == Token::kPlace) return mix(f.place, f.place);
   const uint64_t t = mix(f.name, f.shape);
-  return with_place ? mix(t, f.place) : t;
+  return by == Token::kNameShapePlace ? mix(t, f.place) : t;
 }
 
-inline bool equal_tokens(const Features& a, const Features& b) {
-  return a.name == b.name && a.shape == b.shape && a.place == b.place;
+inline bool equal_tokens(const Features& a, const Features& b, Token by = Token::kNameShapePlace) {
+  const bool same_place = by == Token::kNameShape || a.place == b.place;
+  return same_place && (by == Token::kPlace || (a.name == b.name && a.shape == b.shape));
 }
+
+/// What agreement and disagreement count in similarity().
+inline constexpr int kFitName = 8, kFitFamily = 1, kFitNothing = -6;
+inline constexpr int kFitShape = 3, kFitOtherShape = -1;
+inline constexpr int kFitPlace = 5, kFitAround = 4, kFitOp = 2, kFitOtherPlace = -2;
+inline constexpr int kFitOpens = 1;
 
 /// How well two nodes fit, without regard to neighbours. Nodes that fit have a positive value.
 int similarity(const Features& a, const Features& b);

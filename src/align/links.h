@@ -17,9 +17,9 @@ struct Merge {
 };
 
 struct Links {
-  std::vector<uint32_t> to;      ///< of each of a its place in b, or kNone
-  std::vector<uint32_t> from;    ///< of each of b its place in a, or kNone
-  std::vector<bool> is_moved;    ///< of each of a
+  std::vector<uint32_t> to;    ///< of each of a its place in b, or kNone
+  std::vector<uint32_t> from;  ///< of each of b its place in a, or kNone
+  std::vector<bool> is_moved;  ///< of each of a
   std::vector<bool> merged_a, merged_b;
   std::vector<float> points;     ///< of renamed ones: how much speaks for them
   std::vector<uint16_t> agreed;  ///< of renamed ones: what only their pass knows

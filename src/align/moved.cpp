@@ -15,11 +15,11 @@ struct Spot {
 };
 
 uint64_t movable(const Features& f) {
-  return mix(token(f, false), f.around);
+  return mix(token(f, Token::kNameShape), f.op);
 }
 
 bool equal_movable(const Features& a, const Features& b) {
-  return a.name == b.name && a.shape == b.shape && a.around == b.around;
+  return a.name == b.name && a.shape == b.shape && a.op == b.op;
 }
 
 class Mover {
@@ -27,10 +27,10 @@ class Mover {
   Mover(const std::vector<Features>& a, const std::vector<Features>& b, Links& links)
       : a_(a), b_(b), links_(links) {}
 
-  void run() {
+  void run(bool far) {
     for (const uint32_t width : {6, 3}) match_stretches(width);
     match_near();
-    match_stretches(1);
+    if (far) match_stretches(1);
   }
 
  private:
@@ -84,13 +84,12 @@ class Mover {
     links_.is_moved[a] = true;
   }
 
-  /// Pairs of free nodes of which each is the only candidate near the place of the other.
+  /// Pairs of free nodes of which each is the nearest candidate of the other.
   void match_near() {
     const auto in_a = spots_of_a(), in_b = spots_of_b();
     for (const Spot& spot : in_a) {
-      const uint32_t b = only_near(in_b, spot);
-      if (b == kNone || only_near(in_a, spot) != spot.at) continue;
-      if (can_take(spot.at, b)) take(spot.at, b);
+      const Spot* b = nearest(in_b, spot);
+      if (b != nullptr && nearest(in_a, *b) == &spot && can_take(spot.at, b->at)) take(spot.at, b->at);
     }
   }
 
@@ -116,17 +115,24 @@ class Mover {
     return spots;
   }
 
-  /// The only spot of the same hash near the expected place; expected places ascend among equal hashes.
-  static uint32_t only_near(const std::vector<Spot>& spots, const Spot& wanted) {
-    const uint32_t first = wanted.expected > kNear ? wanted.expected - kNear : 0;
-    const auto before = [first](const Spot& spot, uint64_t hash) {
-      return spot.hash != hash ? spot.hash < hash : spot.expected < first;
+  /// The spot of the same hash nearest to the expected place; none if it is far. Expected places ascend among
+  /// equal hashes; of two as near the first.
+  static const Spot* nearest(const std::vector<Spot>& spots, const Spot& wanted) {
+    const auto before = [&](const Spot& spot, const Spot& w) {
+      return spot.hash != w.hash ? spot.hash < w.hash : spot.expected < w.expected;
     };
-    const auto it = std::lower_bound(spots.begin(), spots.end(), wanted.hash, before);
-    const auto is_near = [&](auto at) {
-      return at != spots.end() && at->hash == wanted.hash && at->expected <= wanted.expected + kNear;
+    const auto it = std::lower_bound(spots.begin(), spots.end(), wanted, before);
+    const Spot* best = nullptr;
+    uint32_t distance = kNear + 1;
+    const auto consider = [&](const Spot& spot) {
+      if (spot.hash != wanted.hash) return;
+      const uint32_t far =
+          std::max(spot.expected, wanted.expected) - std::min(spot.expected, wanted.expected);
+      if (far < distance) best = &spot, distance = far;
     };
-    return is_near(it) && !is_near(it + 1) ? it->at : kNone;
+    if (it != spots.begin()) consider(*(it - 1));
+    if (it != spots.end()) consider(*it);
+    return best;
   }
 
   const std::vector<Features>& a_;
@@ -136,8 +142,8 @@ class Mover {
 
 }  // namespace
 
-void match_moved(const std::vector<Features>& a, const std::vector<Features>& b, Links& links) {
-  Mover(a, b, links).run();
+void match_moved(const std::vector<Features>& a, const std::vector<Features>& b, bool far, Links& links) {
+  Mover(a, b, links).run(far);
 }
 
 }  // namespace nl::align

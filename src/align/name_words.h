@@ -1,6 +1,6 @@
 #pragma once
-// Words that two names share: ampere_sgemm_128x64 and ampere_sgemm_64x64 have much in common, and a fused kernel
-// is often named after its parts.
+// Words that two names share: ampere_sgemm_128x64 and ampere_sgemm_64x64 have much in common, and a fused
+// kernel is often named after its parts.
 
 #include <span>
 #include <string_view>

@@ -12,7 +12,9 @@ namespace {
 constexpr uint32_t kMostParts = 6;
 constexpr uint32_t kLargeBlock = 24;    // nodes of one side; then a proposed pair ends the block
 constexpr uint32_t kLargestBlock = 64;  // then anything does
-constexpr float kEnough = 2;            // points that a replacement needs
+constexpr float kEnough = 2;            // points that a pair needs
+constexpr float kEnoughMerged = 5;      // and several with one
+constexpr float kLeftOver = 1;          // points that a node without a partner costs
 
 /// How much speaks for a replacement, and what.
 struct Verdict {
@@ -41,47 +43,53 @@ class Judge {
 
   Verdict renamed(uint32_t a, uint32_t b, bool is_only) const {
     const Features &x = sides_.a.features[a], &y = sides_.b.features[b];
-    Verdict verdict = in_place(x, y);
+    Verdict verdict = pair(x, y);
     if (x.name == y.name) verdict.add(6, kName);
-    if (x.family != 0 && x.family == y.family) verdict.add(3, kFamily);
-    if (x.shape != 0 && y.shape != 0) x.shape == y.shape ? verdict.add(2, kShape) : verdict.add(-1);
     if (is_new(x, y)) verdict.add(1);
     add_words(verdict, words_.overlap(x.name, y.name), x.name, y.name);
     if (is_only) verdict.add(2, kOnly);
     return verdict;
   }
 
-  /// Several of one side against one of the other.
+  /// Several of one side against one of the other: the best of them, and whether the others belong to it.
   Verdict merged(std::span<const uint32_t> parts, uint32_t whole, bool is_fused, bool is_only) const {
-    const auto& several = is_fused ? sides_.a.features : sides_.b.features;
-    const Features& one = (is_fused ? sides_.b : sides_.a).features[whole];
-    Verdict verdict;
-    float overlap = 0, place = 0;
-    bool has_family = false;
+    const Side &several = is_fused ? sides_.a : sides_.b, &single = is_fused ? sides_.b : sides_.a;
+    const Features& one = single.features[whole];
+    Verdict verdict{-100, 0};
+    float overlap = 1;
+    bool has_module = true;
     for (const uint32_t part : parts) {
-      const Verdict here = in_place(several[part], one);
-      place = part == parts.front() ? here.points : std::min(place, here.points);
-      verdict.agreed = part == parts.front() ? here.agreed : verdict.agreed & here.agreed;
-      overlap += words_.overlap(several[part].name, one.name);
-      has_family = has_family || (one.family != 0 && several[part].family == one.family);
+      const Features& f = several.features[part];
+      const Verdict here = pair(f, one);
+      if (here.points > verdict.points) verdict = here;
+      overlap = std::min(overlap, words_.overlap(f.name, one.name));
+      has_module = has_module && several.module[part] == single.module[whole];
     }
-    verdict.points = place;
-    add_words(verdict, overlap / static_cast<float>(parts.size()), several[parts.front()].name, one.name);
-    if (has_family) verdict.add(1, kFamily);
-    if (is_only) verdict.add(3, kOnly);
+    add_words(verdict, overlap, several.features[parts.front()].name, one.name);
+    if (is_only) verdict.add(2, kOnly);
+    if (one.op != 0 && !has_module) verdict.add(-2);
     add_time(verdict, parts, whole, is_fused);
-    verdict.add((is_fused ? names_a_ : names_b_).contains(one.name) ? -3 : 1);
+    verdict.add(has_new_name(parts, whole, is_fused) ? 1 : -4);
     return verdict;
   }
 
  private:
+  static Verdict pair(const Features& x, const Features& y) {
+    Verdict verdict = in_place(x, y);
+    if (x.family != 0 && x.family == y.family) verdict.add(3, kFamily);
+    if (x.shape != 0 && y.shape != 0) x.shape == y.shape ? verdict.add(2, kShape) : verdict.add(-1);
+    return verdict;
+  }
+
   static Verdict in_place(const Features& x, const Features& y) {
     Verdict verdict;
-    if (x.around == 0 || y.around == 0) return verdict;
+    if (x.op == 0 || y.op == 0) return verdict;
     if (x.place == y.place) {
       verdict.add(3, kPlace | kAround);
+    } else if (x.around == y.around) {
+      verdict.add(2, kAround);
     } else {
-      x.around == y.around ? verdict.add(2, kAround) : verdict.add(-3);
+      verdict.add(x.op == y.op ? 1 : -3);
     }
     return verdict;
   }
@@ -89,6 +97,15 @@ class Judge {
   /// Neither name is on the other side.
   bool is_new(const Features& x, const Features& y) const {
     return !names_b_.contains(x.name) && !names_a_.contains(y.name);
+  }
+
+  /// What replaces something has a name that the other side has nowhere.
+  bool has_new_name(std::span<const uint32_t> parts, uint32_t whole, bool is_fused) const {
+    const Side &several = is_fused ? sides_.a : sides_.b, &single = is_fused ? sides_.b : sides_.a;
+    const auto &names = is_fused ? names_a_ : names_b_, &other_names = is_fused ? names_b_ : names_a_;
+    return !names.contains(single.features[whole].name) ||
+           std::none_of(parts.begin(), parts.end(),
+                        [&](uint32_t part) { return other_names.contains(several.features[part].name); });
   }
 
   void add_words(Verdict& verdict, float overlap, uint32_t a, uint32_t b) const {
@@ -152,8 +169,8 @@ class BlockWay {
   bool is_whole(size_t a, size_t b) const { return a == block_.a.size() && b == block_.b.size(); }
 
   void fill(size_t i, size_t j) {
-    if (i > 0) offer(i, j, 1, 0, {});
-    if (j > 0) offer(i, j, 0, 1, {});
+    if (i > 0) offer(i, j, 1, 0, {-kLeftOver, 0});
+    if (j > 0) offer(i, j, 0, 1, {-kLeftOver, 0});
     if (i == 0 || j == 0) return;
     offer(i, j, 1, 1, judge_.renamed(block_.a[i - 1], block_.b[j - 1], is_whole(1, 1)));
     for (uint8_t k = 2; k <= std::min<size_t>(kMostParts, i) && touch(block_.a, i, k); k++) {
@@ -173,7 +190,7 @@ class BlockWay {
   }
 
   void offer(size_t i, size_t j, uint8_t a, uint8_t b, const Verdict& verdict) {
-    if (a > 0 && b > 0 && verdict.points < kEnough) return;
+    if (a > 0 && b > 0 && verdict.points < (a + b > 2 ? kEnoughMerged : kEnough)) return;
     const float points = cell(i - a, j - b).points + verdict.points;
     Cell& here = cell(i, j);
     if (here.a + here.b == 0 || points > here.points) here = {points, a, b, verdict};
@@ -202,7 +219,7 @@ class BlockWay {
 /// Walks both sides from one sure pair to the next and collects what is between.
 class Replacer {
  public:
-  Replacer(const Replaceable& sides, Links& links) : sides_(sides), links_(links) {
+  Replacer(const Replaceable& sides, Links& links) : sides_(sides), links_(links), proposed_(links.to) {
     links_.points.assign(sides.a.size(), 0);
     links_.agreed.assign(sides.a.size(), 0);
   }
@@ -216,7 +233,7 @@ class Replacer {
       } else if (!links_.is_moved[a]) {
         collect_b(b, partner);
         b = partner + 1;
-        is_sure(a, partner) ? finish() : propose(a, partner);
+        propose_or_finish(a, partner);
       }
       if (block_.is_full()) finish();
     }
@@ -236,12 +253,23 @@ class Replacer {
     }
   }
 
-  /// A pair of different names: part of the block, or its end if it is large.
-  void propose(uint32_t a, uint32_t b) {
+  void propose_or_finish(uint32_t a, uint32_t b) {
+    if (is_sure(a, b)) return finish();
+    const bool is_alone = is_linked_beside(a, b, -2) && is_linked_beside(a, b, -1) &&
+                          is_linked_beside(a, b, 1) && is_linked_beside(a, b, 2);
+    if (is_alone || block_.is_large()) finish();
     links_.unlink(a);
-    if (block_.is_large()) finish();
     block_.a.push_back(a);
     block_.b.push_back(b);
+    if (is_alone) finish();
+  }
+
+  /// The nodes so many steps further are each other's partners at the start; or there are none.
+  bool is_linked_beside(uint32_t a, uint32_t b, int step) const {
+    const int64_t i = static_cast<int64_t>(a) + step, j = static_cast<int64_t>(b) + step;
+    const bool no_a = i < 0 || i >= static_cast<int64_t>(sides_.a.size());
+    const bool no_b = j < 0 || j >= static_cast<int64_t>(sides_.b.size());
+    return no_a || no_b ? no_a && no_b : proposed_[static_cast<size_t>(i)] == j;
   }
 
   void finish() {
@@ -257,6 +285,7 @@ class Replacer {
 
   const Replaceable& sides_;
   Links& links_;
+  std::vector<uint32_t> proposed_;
   Block block_;
   std::optional<Judge> judge_;
 };

@@ -21,6 +21,7 @@ struct AnalysisOptions {
   std::string peaks_file = {};  ///< a user's device peaks
   std::vector<std::string> rule_folders = {};  ///< a user's rules
   bool with_figures = false;                   ///< also what pictures need: strips of time, memory over time
+  bool with_patterns = false;                  ///< also the patterns of work and the lengths of all steps
 };
 
 /// One device: its state, metrics and memory.

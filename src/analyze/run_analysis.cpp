@@ -9,6 +9,7 @@
 #include "analyze/loaded_run.h"
 #include "analyze/rule_set.h"
 #include "analyze/source_joins.h"
+#include "analyze/work_pattern.h"
 
 namespace nl::analyze {
 namespace {
@@ -51,6 +52,13 @@ void add_row(json& rows, const T& what, const json& device) {
   rows.push_back(std::move(row));
 }
 
+void add_patterns(RunAnalysis& analysis, const PreparedRun& run, const Measured& measured) {
+  analysis.patterns = json::array();
+  for (const MeasuredDevice& device : measured.devices)
+    analysis.patterns.push_back(work_pattern(run, device.state->device, measured.window));
+  for (const Step& step : run.windows.steps.list) analysis.step_durations_ns.push_back(step.time.length());
+}
+
 /// Of all devices, the most time at stake first.
 void add_findings(RunAnalysis& analysis) {
   json findings = json::array(), abstentions = json::array();
@@ -81,6 +89,7 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   for (MeasuredDevice& device : measured.devices) add_waits(device, collectives);
   RunAnalysis analysis;
   analysis.data = analysis_json(run, measured, taxonomy, options);
+  if (options.with_patterns) add_patterns(analysis, run, measured);
   analysis.data["layers"] = layers;
   analysis.data["collectives"] = collectives;
   analysis.data["counters"] = std::move(counters);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "compare/apportion.h"
 
@@ -20,6 +21,10 @@ struct Spent {
   int64_t calls = 0;
   double roof_ns = 0;       ///< least time of its calls that have a model
   int64_t modelled_ns = 0;  ///< their time
+  int64_t modelled_calls = 0;
+  double flops = 0, bytes = 0;  ///< of these calls
+
+  double per_call(double amount) const { return amount / static_cast<double>(modelled_calls); }
 };
 using Table = std::map<std::string, std::array<Spent, 2>>;
 
@@ -36,25 +41,69 @@ double share_with_op(const Side& side) {
   return ratio(static_cast<double>(with), static_cast<double>(all));
 }
 
-std::string key_of(const Item& item, bool by_op, const Texts& texts) {
-  if (!by_op) return std::string(item.part.name());
-  return item.op == kNoText ? "(no op)" : std::string(texts[item.op]);
+std::set<uint32_t> op_names(const Side& side) {
+  std::set<uint32_t> names;
+  for (const Group& group : side.groups) {
+    if (group.is_op) names.insert(group.name);
+  }
+  return names;
 }
 
-void add_times(Table& table, const Side& side, size_t which, bool by_op, const Texts& texts) {
+/// Rows of one side: by class, or by the innermost op around the work that the other side has too, since the
+/// ops inside differ between makers (cudnn_convolution, miopen_convolution).
+class RowNames {
+ public:
+  RowNames(const Side& side, const Side& other, bool by_op, const Texts& texts)
+      : by_op_(by_op), texts_(texts) {
+    if (!by_op) return;
+    const std::set<uint32_t> there = op_names(other);
+    for (const Item& item : side.items) {
+      if (item.op == kNoText) continue;
+      common_.try_emplace(std::string(texts[item.op]), common_op(side, item, there));
+    }
+  }
+
+  std::string of(const Item& item) const {
+    if (!by_op_) return std::string(item.part.name());
+    return item.op == kNoText ? "(no op)" : common_.at(std::string(texts_[item.op]));
+  }
+  std::string of(const analyze::RooflineRow& row) const {
+    if (!by_op_) return std::string(analyze::op_class_name(row.op_class));
+    const auto it = common_.find(row.name);
+    return it == common_.end() ? row.name : it->second;
+  }
+
+ private:
+  std::string common_op(const Side& side, const Item& item, const std::set<uint32_t>& there) const {
+    for (uint32_t group = item.group; group != kNoText; group = side.groups[group].parent) {
+      const Group& around = side.groups[group];
+      if (around.is_op && there.contains(around.name)) return std::string(texts_[around.name]);
+    }
+    return std::string(texts_[item.op]);
+  }
+
+  bool by_op_;
+  const Texts& texts_;
+  std::map<std::string, std::string> common_;  // by innermost op, of its first piece
+};
+
+void add_times(Table& table, const Side& side, size_t which, const RowNames& names) {
   for (const Item& item : side.items) {
-    Spent& spent = table[key_of(item, by_op, texts)][which];
+    Spent& spent = table[names.of(item)][which];
     spent.owned_ns += item.owned_ns;
     spent.calls += item.calls;
   }
 }
 
-void add_roofs(Table& table, const analyze::RooflineTable& roofline, size_t which, bool by_op) {
+void add_roofs(Table& table, const analyze::RooflineTable& roofline, size_t which, const RowNames& names) {
   for (const analyze::RooflineRow& row : roofline.rows) {
     if (!row.has_roof) continue;
-    Spent& spent = table[by_op ? row.name : std::string(analyze::op_class_name(row.op_class))][which];
+    Spent& spent = table[names.of(row)][which];
     spent.roof_ns += row.roof_ns;
     spent.modelled_ns += row.kernel_ns;
+    spent.modelled_calls += row.calls;
+    spent.flops += static_cast<double>(row.flops);
+    spent.bytes += static_cast<double>(row.bytes);
   }
 }
 
@@ -80,30 +129,43 @@ int64_t busy_of(const Side& side) {
   return busy;
 }
 
-/// What the peaks alone would make of the time: least time there over least time here, for equal work.
-std::optional<double> hardware_ratio(const Spent& base, const Spent& next, const Side& base_side,
-                                     const Side& next_side) {
-  if (base.roof_ns <= 0 || next.roof_ns <= 0 || base.calls * next_side.units != next.calls * base_side.units)
-    return std::nullopt;
-  return next.roof_ns * static_cast<double>(base_side.units) /
-         (base.roof_ns * static_cast<double>(next_side.units));
+bool about_equal(double a, double b) {
+  return std::abs(a - b) <= 0.02 * std::max(a, b);
 }
 
+/// The calls of both sides compute the same, on average.
+bool same_calls(const Spent& base, const Spent& next) {
+  return base.modelled_calls > 0 && next.modelled_calls > 0 && base.roof_ns > 0 && next.roof_ns > 0 &&
+         about_equal(base.per_call(base.flops), next.per_call(next.flops)) &&
+         about_equal(base.per_call(base.bytes), next.per_call(next.bytes));
+}
+
+/// A call there over a call here: as measured, and what the peaks alone would make of it.
+struct CallRatios {
+  double time, hardware;
+};
+std::optional<CallRatios> call_ratios(const Spent& base, const Spent& next) {
+  if (!same_calls(base, next) || base.modelled_ns == 0) return std::nullopt;
+  const auto ns = [](const Spent& spent) { return spent.per_call(static_cast<double>(spent.modelled_ns)); };
+  return CallRatios{ns(next) / ns(base), next.per_call(next.roof_ns) / base.per_call(base.roof_ns)};
+}
+
+/// lost_ns: time of the new side beyond what its peaks make of the time of a call of the base.
 json row_json(const std::string& name, const std::array<Spent, 2>& spent, const AcrossSide& base,
               const AcrossSide& next, const std::array<int64_t, 2>& busy) {
   json row = {{"name", name},
               {"base", spent_json(spent[0], base.side, busy[0])},
               {"new", spent_json(spent[1], next.side, busy[1])}};
   const double before = row["base"]["time_ns"], after = row["new"]["time_ns"];
-  const auto by_hardware = hardware_ratio(spent[0], spent[1], base.side, next.side);
-  const bool both = before > 0 && after > 0;
-  row["time_ratio"] = both ? json(after / before) : json(nullptr);
-  row["hardware_ratio"] = optional_ratio(by_hardware);
+  const auto ratios = call_ratios(spent[0], spent[1]);
+  row["time_ratio"] = before > 0 && after > 0 ? json(after / before) : json(nullptr);
+  row["call_time_ratio"] = ratios ? json(ratios->time) : json(nullptr);
+  row["hardware_ratio"] = ratios ? json(ratios->hardware) : json(nullptr);
   const auto shares = std::pair(roof_share(spent[0]), roof_share(spent[1]));
   row["efficiency_ratio"] = shares.first && shares.second && *shares.first > 0
                                 ? json(*shares.second / *shares.first)
                                 : json(nullptr);
-  row["lost_ns"] = both && by_hardware ? json(std::llround(after - before * *by_hardware)) : json(nullptr);
+  row["lost_ns"] = ratios ? json(std::llround(after * (1 - ratios->hardware / ratios->time))) : json(nullptr);
   return row;
 }
 
@@ -155,12 +217,13 @@ json compare_across(const AcrossSide& base, const AcrossSide& next, Mode mode, c
   json sides = json::array();
   const AcrossSide* both[] = {&base, &next};
   for (size_t i = 0; i < 2; i++) {
-    add_times(table, both[i]->side, i, by_op, texts);
+    const RowNames names(both[i]->side, both[1 - i]->side, by_op, texts);
+    add_times(table, both[i]->side, i, names);
     busy[i] = busy_of(both[i]->side);
     sides.push_back(times_json(both[i]->side));
-    if (!has_timeline(both[i]->run)) continue;
+    if (!has_devices(both[i]->run)) continue;
     const auto measured = analyze::measure(both[i]->run.run, both[i]->run.sources, both[i]->window);
-    add_roofs(table, measured.devices[both[i]->device].roofline, i, by_op);
+    add_roofs(table, measured.devices[both[i]->device].roofline, i, names);
     sides.back().update(device_json(measured.devices[both[i]->device]));
   }
   std::vector<json> rows;

@@ -15,6 +15,7 @@
 #include "compare/across.h"
 #include "compare/apportion.h"
 #include "compare/repeats.h"
+#include "stats/warm_up.h"
 
 namespace nl::compare {
 namespace {
@@ -96,8 +97,8 @@ class Comparer {
 
   Result<void> choose_window(const LoadedRun& base, const LoadedRun& next) {
     window_ = window_for(base, next, options_.window);
-    if (!has_timeline(base)) return {};
     NL_CHECK(check_window(base, window_));
+    if (!has_devices(base)) return {};
     NL_TRY(const IntervalSet window, window_of(base, {window_}));
     device_ = analyze::device_text(base.run.devices[busiest_device(base, window)].device);
     return {};
@@ -105,17 +106,20 @@ class Comparer {
 
   Result<SideChoice> choice_for(const LoadedRun& run, bool with_groups) const {
     SideChoice choice{window_, 0, 0, with_groups};
-    if (!has_timeline(run)) return choice;
     NL_CHECK(check_window(run, window_));
     if (window_ == "steps" && !options_.keep_warm_up) choice.warm_up = warm_up_of(run);
+    if (!has_devices(run)) return choice;
     NL_TRY(const IntervalSet window, window_of(run, choice));
     choice.device = device_like(run, device_, window);
     return choice;
   }
 
   static int64_t warm_up_of(const LoadedRun& run) {
-    (void)run;
-    return 0;
+    std::vector<double> durations;
+    for (const auto& step : run.run.windows.steps.list)
+      durations.push_back(static_cast<double>(step.time.length()));
+    const auto found = stats::find_warm_up(durations);
+    return found ? static_cast<int64_t>(found->iterations) : 0;
   }
 
   Result<SideRuns> sample_runs(const std::vector<RunInput>& inputs, OpenRun& first) {
@@ -259,7 +263,7 @@ class Comparer {
 
   /// Over time; a side of sums has none.
   Result<void> add_strip(json& out, const LoadedRun& run, size_t side) const {
-    if (!has_timeline(run)) return {};
+    if (!has_devices(run)) return {};
     NL_TRY(const IntervalSet window, window_of(run, choices_[side]));
     out["strip"] = analyze::strip_json(run.run.devices[choices_[side].device].device, window);
     out["strip_ns"] = window.empty() ? 0 : window.back().end - window.front().begin;
@@ -507,7 +511,7 @@ class Comparer {
 
   json devices_json(const LoadedRun& base, const LoadedRun& next) const {
     json rows = json::array();
-    if (!has_timeline(base) || !has_timeline(next)) return rows;
+    if (!has_devices(base) || !has_devices(next)) return rows;
     const LoadedRun* both[] = {&base, &next};
     std::map<std::string, json> by_device;
     for (size_t s = 0; s < 2; s++) {
@@ -551,10 +555,10 @@ class Comparer {
 
   Result<json> across_json(const LoadedRun& base, const LoadedRun& next) const {
     IntervalSet windows[2];
-    if (has_timeline(base)) {
+    if (has_devices(base)) {
       NL_TRY(windows[0], window_of(base, choices_[0]));
     }
-    if (has_timeline(next)) {
+    if (has_devices(next)) {
       NL_TRY(windows[1], window_of(next, choices_[1]));
     }
     return compare_across({base, sides_[0], choices_[0].device, windows[0]},

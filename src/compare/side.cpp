@@ -76,7 +76,8 @@ class GroupTree {
 
   uint32_t below(uint32_t parent, uint32_t span) {
     if (!says_where(span)) return parent;
-    groups_.push_back({parent, texts_.add(without_number(run_.names[run_.spans.name[span]]))});
+    groups_.push_back({parent, texts_.add(without_number(run_.names[run_.spans.name[span]])),
+                       run_.spans.kind[span] == model::SpanKind::op});
     return static_cast<uint32_t>(groups_.size() - 1);
   }
 
@@ -104,10 +105,26 @@ class UnitSplitter {
   std::vector<Interval> units_;
 };
 
+/// When the work that a stretch of the host's time launched has ended.
+int64_t end_of_launched(const LoadedRun& run, Interval time) {
+  int64_t end = time.end;
+  const auto& starts = run.run.timeline.spans.start;
+  for (const auto& state : run.run.devices) {
+    for (const Work& work : state.device.work) {
+      if (work.launch == kNoRow || starts[work.launch] < time.begin || starts[work.launch] >= time.end)
+        continue;
+      end = std::max(end, work.end);
+    }
+  }
+  return end;
+}
+
+/// Devices run behind their host: the last step lasts until its own work is done.
 std::vector<Interval> step_intervals(const LoadedRun& run, int64_t warm_up) {
   std::vector<Interval> steps;
   const auto& list = run.run.windows.steps.list;
   for (size_t i = static_cast<size_t>(warm_up); i < list.size(); i++) steps.push_back(list[i].time);
+  if (!steps.empty()) steps.back().end = end_of_launched(run, steps.back());
   return steps;
 }
 
@@ -344,9 +361,25 @@ void put_layers(Side& side, std::vector<Item> layers) {
   side.source = "layers";
 }
 
+/// Ranges without any work that explains them: only their length can be compared.
+Result<Side> side_without_work(const LoadedRun& run, const SideChoice& choice) {
+  NL_TRY(const IntervalSet window, window_of(run, choice));
+  if (window.empty())
+    return Error{ErrorCode::kUnsupported, "the run has no time line, layers or replayed launches to compare"};
+  Side side;
+  side.source = "ranges";
+  side.window = choice.window;
+  side.unit = unit_name(choice.window);
+  const auto units = unit_intervals(run, choice, window);
+  side.units = static_cast<int64_t>(units.size());
+  for (const Interval& unit : units) side.unit_ns.push_back(unit.length());
+  side.window_ns = side.parts[Part::rest().index()] = total_length(window);
+  return side;
+}
+
 }  // namespace
 
-bool has_timeline(const LoadedRun& run) {
+bool has_devices(const LoadedRun& run) {
   return !run.run.devices.empty();
 }
 
@@ -370,7 +403,7 @@ Result<IntervalSet> window_of(const LoadedRun& run, const SideChoice& choice) {
 
 Result<Side> make_side(LoadedRun& run, const Taxonomy& taxonomy, const SideChoice& choice, Texts& texts) {
   NL_TRY(auto layers, layer_items(run, taxonomy, texts));
-  if (has_timeline(run)) {
+  if (has_devices(run)) {
     NL_TRY(const IntervalSet window, window_of(run, choice));
     Side side = DeviceSide(run, taxonomy, choice, texts).make(window);
     const auto& device = run.run.devices[choice.device].device;
@@ -380,7 +413,7 @@ Result<Side> make_side(LoadedRun& run, const Taxonomy& taxonomy, const SideChoic
   if (!layers.empty()) return side_of_sums(std::move(layers), "layers", "inference");
   NL_TRY(auto replays, replay_items(run, taxonomy, texts));
   if (!replays.empty()) return side_of_sums(std::move(replays), "replays", "replay");
-  return Error{ErrorCode::kUnsupported, "the run has no time line, layers or replayed launches to compare"};
+  return side_without_work(run, choice);
 }
 
 }  // namespace nl::compare

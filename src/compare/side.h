@@ -32,12 +32,13 @@ struct Item {
 struct Group {
   uint32_t parent = kNoText;
   uint32_t name = kNoText;
+  bool is_op = false;
 };
 
 using Texts = analyze::Names;
 
 struct Side {
-  std::string source;       ///< what the pieces are: device, host, layers or replays
+  std::string source;       ///< what the pieces are: device, host, layers, replays, or ranges
   std::string device;       ///< device_text of the device that is looked at; empty for layers and replays
   std::string window;       ///< name of the window
   std::string unit;         ///< what figures are given for: capture, step, range, inference or replay
@@ -59,11 +60,11 @@ struct SideChoice {
   bool with_groups = true;
 };
 
-/// Whether a run has a time line at all; runs of layers or replays have none.
-bool has_timeline(const analyze::LoadedRun& run);
+/// Whether a run has work on a time line; runs of layers or replays have none.
+bool has_devices(const analyze::LoadedRun& run);
 /// The device with the most busy time in the window.
 size_t busiest_device(const analyze::LoadedRun& run, const analyze::IntervalSet& window);
-/// Steps without the first `warm_up`, or a window by name.
+/// Steps without the first `warm_up`, the last one until its device work is done; or a window by name.
 Result<analyze::IntervalSet> window_of(const analyze::LoadedRun& run, const SideChoice& choice);
 
 Result<Side> make_side(analyze::LoadedRun& run, const analyze::Taxonomy& taxonomy, const SideChoice& choice,

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
+#include "report/across_sections.h"
 #include "report/compare_sections.h"
 #include "report/escape.h"
 #include "report/html_page.h"
@@ -40,6 +41,11 @@ std::string gate_html(const json& comparison) {
                      html_name(text_of(gate["reason"]), 2000));
 }
 
+/// Where no verdict can be given, what can be said.
+std::string across_html(const json& comparison) {
+  return comparison["across"].is_null() ? "" : notes_html(across_summary(comparison));
+}
+
 std::string score_html(const json& comparison) {
   const json& score = comparison["comparability"];
   const Table unlike = unlike_table(comparison, kFactorsInSummary);
@@ -53,7 +59,7 @@ std::string score_html(const json& comparison) {
 
 std::string summary_html(const json& comparison) {
   return "<section id=\"summary\"><h2>Verdict</h2><div class=\"card\">" + verdict_html(comparison) +
-         reasons_html(comparison) + gate_html(comparison) + "<p>" +
+         reasons_html(comparison) + gate_html(comparison) + across_html(comparison) + "<p>" +
          html(sentence(tested_words(comparison["statistics"]))) + "; figures of " +
          html_name(unit_words(comparison), 200) + ".</p>" + score_html(comparison) + "</div></section>\n";
 }

@@ -16,7 +16,7 @@ using nlohmann::json;
 enum class State { kPassed, kFailed, kSkipped };
 
 struct TestCase {
-  std::string group;  ///< window, part or change
+  std::string group;  ///< window, limit, part or change
   std::string name;
   int64_t new_ns = 0;
   State state = State::kPassed;
@@ -104,8 +104,24 @@ json row_of_change(const json& change) {
           {"statistics", change["statistics"]}};
 }
 
+TestCase limit_case(const json& limit) {
+  const bool met = limit["met"];
+  TestCase test{"limit",
+                limit_title(limit),
+                limit["value_ns"].is_null() ? 0 : limit["value_ns"].get<int64_t>(),
+                met ? State::kPassed : State::kFailed,
+                limit_title(limit) + ", is " + limit_value(limit),
+                "limit"};
+  for (const char* key : {"value_ns", "share"}) {
+    if (!limit[key].is_null()) test.properties.emplace_back(key, limit[key].dump());
+  }
+  return test;
+}
+
 std::vector<TestCase> cases_of(const json& comparison) {
   std::vector<TestCase> tests = {window_case(comparison)};
+  for (const json& limit : comparison.value("expectations", json::array()))
+    tests.push_back(limit_case(limit));
   for (const json& part : comparison["parts"]) {
     if (part.contains("statistics")) tests.push_back(judged_case("part", part_title(part), part, comparison));
   }

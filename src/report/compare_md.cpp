@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kParts = 5, kChanges = 8, kReasons = 3, kFactors = 6;
+constexpr size_t kParts = 5, kChanges = 7, kReasons = 3, kFactors = 6;
 constexpr size_t kDifferences = 6;
 
 std::string folded(const std::string& title, const std::string& body) {
@@ -33,6 +33,19 @@ std::string reasons_line(const json& comparison) {
   for (size_t i = 0; i < std::min(comparison["reasons"].size(), kReasons); i++)
     out += (i == 0 ? "" : "; ") + markdown(visible(comparison["reasons"][i].get<std::string>()));
   return out.empty() ? "" : "\n" + sentence(out) + ".\n";
+}
+
+std::string limits_line(const json& comparison) {
+  std::string unmet;
+  size_t kept = 0;
+  const json limits = comparison.value("expectations", json::array());
+  for (const json& limit : limits) {
+    if (limit["met"].get<bool>())
+      kept++;
+    else
+      unmet += "; not kept: " + markdown(visible(limit_title(limit) + ", is " + limit_value(limit)));
+  }
+  return limits.empty() ? "" : fmt::format("\n{} of {} limits are kept{}.\n", kept, limits.size(), unmet);
 }
 
 std::string work_details(const json& comparison) {
@@ -86,7 +99,7 @@ std::string comparability_details(const json& comparison, const CompareProvenanc
 
 std::string compare_markdown(const json& comparison, const CompareProvenance& provenance) {
   const Table parts = short_parts_table(comparison, kParts);
-  return verdict_line(comparison) + reasons_line(comparison) +
+  return verdict_line(comparison) + reasons_line(comparison) + limits_line(comparison) +
          (parts.empty() ? "" : "\n" + parts.markdown()) + "\n" + work_details(comparison) +
          comparability_details(comparison, provenance) + "\n<!-- neurolens compare -->\n";
 }

@@ -59,6 +59,20 @@ Cell repeats_cell(const json& row) {
   return picture(row.contains("values") ? dots_chart(row["values"], 120, 24, "dots") : "");
 }
 
+// ---- Expectations
+
+Chapter expectations_chapter(const json& comparison) {
+  Chapter chapter{"expectations", "Expectations", {}};
+  Section section{"limits", "Limits of the new side"};
+  section.table.columns = {"Limit of", "", "At most", "Is", "Share of the window", ""};
+  for (const json& limit : comparison.value("expectations", json::array()))
+    section.table.rows.push_back({words(limit["kind"]), words(limit["what"]), words(limit["limit"]),
+                                  duration(limit["value_ns"]), share(limit["share"]),
+                                  words(limit["met"].get<bool>() ? "kept" : "not kept")});
+  if (!section.table.empty()) chapter.sections.push_back(std::move(section));
+  return chapter;
+}
+
 // ---- The difference
 
 Table parts_table(const json& comparison) {
@@ -268,8 +282,13 @@ std::string counter_text(const json& value, const std::string& unit) {
   return value_text(value, unit);
 }
 
-std::string signed_counter_text(const json& value, const std::string& unit) {
-  return (value.is_number() && value > 0 ? "+" : "") + counter_text(value, unit);
+/// Differences of percentages are points.
+std::string counter_delta_text(const json& value, const std::string& unit) {
+  if (!value.is_number()) return "-";
+  const bool positive = value > 0;
+  if (unit != "%" && unit != "ratio") return (positive ? "+" : "") + counter_text(value, unit);
+  const double points = value.get<double>() * (unit == "ratio" ? 100 : 1);
+  return std::abs(points) < 0.05 ? "0.0 points" : fmt::format("{}{:.1f} points", positive ? "+" : "", points);
 }
 
 std::vector<Cell> counter_cells(Cell work, const json& metric) {
@@ -281,7 +300,7 @@ std::vector<Cell> counter_cells(Cell work, const json& metric) {
     break;
   }
   return {std::move(work), words(title), number(counter_text(metric["base"], unit)),
-          number(counter_text(metric["new"], unit)), number(signed_counter_text(metric["delta"], unit))};
+          number(counter_text(metric["new"], unit)), number(counter_delta_text(metric["delta"], unit))};
 }
 
 Section counters(const json& comparison) {
@@ -477,7 +496,7 @@ Section test(const json& comparison) {
   add("What matters: from", percent_text(statistics["practical_bound"]));
   add("Runs a side that would probably decide",
       statistics.contains("runs_needed") ? statistics["runs_needed"].dump() : "-");
-  if (statistics.contains("reason")) section.notes.push_back(statistics["reason"].get<std::string>() + ".");
+  if (statistics.contains("reason")) section.notes.push_back(sentence(statistics["reason"]) + ".");
   return section;
 }
 
@@ -532,7 +551,7 @@ Chapter definitions_chapter(const json& comparison) {
 }  // namespace
 
 std::vector<Chapter> compare_chapters(const json& comparison) {
-  std::vector<Chapter> chapters;
+  std::vector<Chapter> chapters = {expectations_chapter(comparison)};
   if (!comparison["across"].is_null()) chapters.push_back(across_chapter(comparison));
   chapters.push_back(difference_chapter(comparison));
   chapters.push_back(work_chapter(comparison));

@@ -100,6 +100,16 @@ std::string ratio_text(const json& ratio, int digits) {
   return fmt::format("{:.{}f}", ratio.get<double>(), digits);
 }
 
+std::string limit_title(const json& limit) {
+  return fmt::format("{} {}: at most {}", limit["kind"].get<std::string>(), limit["what"].get<std::string>(),
+                     limit["limit"].get<std::string>());
+}
+
+std::string limit_value(const json& limit) {
+  if (limit["value_ns"].is_null()) return "nothing of that name is there";
+  return fmt::format("{}, {} of the window", duration_text(limit["value_ns"]), percent_text(limit["share"]));
+}
+
 std::vector<std::string> change_names(const json& comparison) {
   std::map<std::string, int> times;
   for (const json& change : comparison["changes"]) times[change["name"]]++;

@@ -34,6 +34,10 @@ std::string p_text(const nlohmann::json& row);
 std::string judged_text(const nlohmann::json& row);
 /// As 1.0783; "-" if it is absent or not finite.
 std::string ratio_text(const nlohmann::json& ratio, int digits = 4);
+/// part idle host_data: at most 5%
+std::string limit_title(const nlohmann::json& limit);
+/// What it is: 7.031 ms, 7.2 % of the window; or that there is nothing of that name.
+std::string limit_value(const nlohmann::json& limit);
 /// Names of the changes, in their order: the short one where no other change has it, else the full ones.
 std::vector<std::string> change_names(const nlohmann::json& comparison);
 /// Factors that take the score down, the heaviest first.

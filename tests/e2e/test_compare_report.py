@@ -223,7 +223,10 @@ def test_across_hardware(recorded):
     for row in across["rows"]:
         text = figures["across-rows"]["text"]
         assert row["name"] in text and duration(row["new"]["time_ns"]) in text
-        assert row["hardware_ratio"] is None or f"{row['hardware_ratio']:.2f}" in text
+        for key in ("time_ratio", "call_time_ratio", "hardware_ratio"):
+            assert row[key] is None or f"{row[key]:.2f}" in text
+        if row["lost_ns"] is not None:
+            assert duration(row["new"]["time_ns"] - row["lost_ns"]) in text
         assert row["lost_ns"] is None or signed(duration, row["lost_ns"]) in text
     assert "no verdict" in figures["across-limits"]["text"]
     assert "Against the peaks" in reports.markdown
@@ -377,6 +380,31 @@ def test_the_gate_decides_over_what_is_not_tested(neurolens, make_trace, tmp_pat
     if state == "failed":
         assert window.find("failure").get("type") == "gate"
     assert {reports.state(case) for case in reports.cases("part")} == {"skipped"}
+
+
+# ---- Expectations
+
+
+def test_limits_are_in_every_report(neurolens, make_trace, tmp_path):
+    (tmp_path / "expect.yaml").write_text("""
+limits:
+  - window: total
+    at_most: 1 s
+  - part: copy
+    at_most: 1 us
+  - kernel: "]]><b>"
+    at_most: 5%
+""")
+    arguments = [make_trace(0), make_trace(1), "--expect", tmp_path / "expect.yaml", "--gate", "--allow-untested", "5%"]
+    reports = Reports(neurolens, tmp_path / "out", arguments, code=GATE_FAILED)
+    assert [limit["met"] for limit in reports.data["expectations"]] == [True, False, False]
+    assert [reports.state(case) for case in reports.cases("limit")] == ["passed", "failed", "failed"]
+    assert {case.find("failure").get("type") for case in reports.cases("limit")[1:]} == {"limit"}
+    assert "at most 1 us" in reports.cases("limit")[1].get("name")
+    assert "1 of 3 limits are kept" in reports.markdown and "]]><b>" not in reports.markdown
+    text = reports.page.figures["limits"]["text"]
+    assert "]]><b>" in text and text.count("not kept") == 2
+    assert_fine_markdown(reports.markdown)
 
 
 # ---- Hostile names

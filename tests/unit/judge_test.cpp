@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
+#include "stats/effect.h"
 #include "stats/random.h"
 
 namespace nl::stats {
@@ -145,6 +147,115 @@ TEST(Judge, ZerosAndAbsentRuns) {
   EXPECT_EQ(judged({}, {1, 2}).verdict, Verdict::kNotTested);
   EXPECT_EQ(judged({0, 0, 0, 0, 0}, {1, 1, 2, 2, 1}).verdict, Verdict::kRegression);
   EXPECT_EQ(judged({0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}).verdict, Verdict::kNoChange);
+}
+
+// ---- Short simulations on a known truth; the long ones are in bench/statistics.
+
+#ifdef __OPTIMIZE__
+constexpr int kPairs = 300;
+#else
+constexpr int kPairs = 30;  // under a sanitizer, for its sake
+#endif
+
+/// Runs of 40 kernels in 4 classes: noise of 1 % of each kernel, 1 % of each run, now and then an outlier.
+class Workload {
+ public:
+  explicit Workload(uint64_t seed) : random_(seed) {}
+
+  /// Kernels for which `is_slower` are slower by `change`.
+  template <class Fn>
+  std::vector<Level> pair(size_t runs, double change, Fn&& is_slower) {
+    std::vector<Level> levels = {{"window", {{"window", {}, {}}}}, {"class", {}}, {"kernel", {}}};
+    for (size_t c = 0; c < kClasses; c++) levels[1].series.push_back({"class", {}, {}, 0});
+    for (size_t k = 0; k < kKernels; k++) levels[2].series.push_back({"kernel", {}, {}, k % kClasses});
+    for (size_t run = 0; run < runs; run++) {
+      add_run(levels, &Series::base, [](size_t) { return 1.0; });
+      add_run(levels, &Series::candidate, [&](size_t k) { return is_slower(k) ? 1 + change : 1; });
+    }
+    return levels;
+  }
+
+ private:
+  static constexpr size_t kKernels = 40, kClasses = 4;
+
+  double noise() {
+    const double radius = std::sqrt(-2 * std::log(1 - random_.uniform()));
+    return 1 + 0.01 * radius * std::cos(2 * std::numbers::pi * random_.uniform());
+  }
+  template <class Fn>
+  void add_run(std::vector<Level>& levels, Values Series::*side, Fn&& factor) {
+    for (size_t l = 0; l < 2; l++) {
+      for (Series& s : levels[l].series) (s.*side).push_back(0);
+    }
+    const double shared = noise() * (random_.below(100) == 0 ? 1.3 : 1);
+    for (size_t k = 0; k < kKernels; k++) {
+      const double time = 100 * shared * noise() * factor(k) * (random_.below(100) == 0 ? 1.5 : 1);
+      (levels[2].series[k].*side).push_back(time);
+      (levels[1].series[k % kClasses].*side).back() += time;
+      (levels[0].series[0].*side).back() += time;
+    }
+  }
+
+  Random random_;
+};
+
+TEST(JudgeSimulated, FalseRegressionsAreRare) {
+  for (const size_t runs : {4, 7, 10}) {
+    Workload workload(runs);
+    int window = 0, any_kernel = 0;
+    for (int i = 0; i < kPairs; i++) {
+      const auto found = *judge(workload.pair(runs, 0, [](size_t) { return false; }));
+      window += count(found[0], Verdict::kRegression) > 0;
+      any_kernel += count(found[2], Verdict::kRegression) > 0;
+    }
+    EXPECT_LE(window, kPairs / 20) << runs;
+    EXPECT_LE(any_kernel, kPairs / 20) << runs;
+  }
+}
+
+TEST(JudgeSimulated, FivePercentAreFoundWithTenRuns) {
+  Workload workload(20);
+  int window = 0;
+  for (int i = 0; i < kPairs; i++) {
+    const auto found = *judge(workload.pair(10, 0.05, [](size_t) { return true; }));
+    window += found[0][0].verdict == Verdict::kRegression;
+  }
+  EXPECT_GE(window, kPairs * 95 / 100);
+}
+
+TEST(JudgeSimulated, FewOfTheNamedKernelsAreFalse) {
+  Workload workload(30);
+  int found_slow = 0;
+  double false_share = 0;
+  for (int i = 0; i < kPairs; i++) {
+    const auto kernels = (*judge(workload.pair(10, 0.1, [](size_t k) { return k % 8 == 0; })))[2];
+    int named = 0, wrong = 0;
+    for (size_t k = 0; k < kernels.size(); k++) {
+      const bool is_named =
+          kernels[k].verdict == Verdict::kRegression || kernels[k].verdict == Verdict::kImprovement;
+      named += is_named;
+      wrong += is_named && k % 8 != 0;
+      found_slow += is_named && k % 8 == 0;
+    }
+    false_share += named == 0 ? 0 : static_cast<double>(wrong) / named / kPairs;
+  }
+  EXPECT_LE(false_share, 0.05);
+  EXPECT_GE(found_slow, kPairs * 5 * 9 / 10);
+}
+
+TEST(JudgeSimulated, IntervalsHoldTheTruth) {
+  Workload workload(40);
+  int holds = 0, intervals = 0;
+  for (int i = 0; i < kPairs; i++) {
+    const auto levels = workload.pair(5, 0.05, [](size_t) { return true; });
+    for (const Series& s : levels[1].series) {
+      const auto interval = typical_ratio(sorted(s.base), sorted(s.candidate)).interval;
+      ASSERT_TRUE(interval);
+      intervals++;
+      holds += interval->low <= 1.05 && 1.05 <= interval->high;
+    }
+  }
+  EXPECT_GE(holds, intervals * 93 / 100);
 }
 
 TEST(Verdict, NamesAreDistinct) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/files.h"
 #include "compare/comparison.h"
 #include "ops/analysis_options.h"
 #include "ops/compare_gate.h"
+#include "ops/expectations.h"
 #include "ops/run_names.h"
 #include "ops/text.h"
 #include "report/compare_html.h"
@@ -33,6 +35,8 @@ constexpr char kParameters[] = R"({
     "threshold": {"type": "string", "default": "1%", "description": "differences below it do not matter"},
     "gate": {"type": "boolean", "description": "exit 1 unless the comparison shows that there is no regression"},
     "allow_untested": {"type": "string", "description": "let one run a side pass the gate up to this increase, e.g. 5%"},
+    "expect": {"type": "string", "x-host-path": true, "x-file": true,
+               "description": "YAML file with what is expected: base, window, threshold, limits; the gate holds them"},
     "allow_inconclusive": {"type": "boolean", "description": "let an inconclusive comparison pass the gate"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
@@ -45,7 +49,7 @@ constexpr char kParameters[] = R"({
 constexpr char kResult[] = R"({
   "type": "object",
   "required": ["verdict", "reasons", "mode", "comparability", "base", "new", "delta_ns", "unit", "parts", "changes",
-               "not_shown", "ops", "modules", "devices", "totals", "statistics", "differences", "across"],
+               "not_shown", "ops", "modules", "devices", "totals", "statistics", "differences", "across", "expectations"],
   "properties": {
     "verdict": {"enum": ["regression", "improvement", "no_change", "inconclusive", "not_tested", "incomparable"]},
     "mode": {"enum": ["same", "other_hardware", "other_backend"]},
@@ -85,8 +89,10 @@ Result<std::vector<compare::RunInput>> inputs_of(Context& context, const std::ve
 
 using TwoSides = std::pair<std::vector<std::string>, std::vector<std::string>>;
 
-Result<TwoSides> sides_of(const json& parameters) {
-  const auto runs = parameters.value("runs", std::vector<std::string>());
+Result<TwoSides> sides_of(const json& parameters, const Expectations& expected) {
+  auto runs = parameters.value("runs", std::vector<std::string>());
+  if (runs.size() == 1 && expected.options.contains("base"))
+    runs.insert(runs.begin(), expected.options.at("base"));
   TwoSides sides{parameters.value("base", std::vector<std::string>()),
                  parameters.value("new", std::vector<std::string>())};
   if (runs.size() == 2 && sides.first.empty() && sides.second.empty()) return TwoSides{{runs[0]}, {runs[1]}};
@@ -118,6 +124,39 @@ Result<compare::CompareOptions> compare_options(Context& context, const json& pa
   return options;
 }
 
+Result<Expectations> expectations_of(Context& context, const json& parameters) {
+  if (!parameters.contains("expect")) return Expectations{};
+  NL_CHECK(may_name_files(context));
+  return read_expectations(parameters["expect"]);
+}
+
+/// What the command line leaves open, the file says.
+json with_expected_options(json parameters, const Expectations& expected) {
+  for (const auto& [key, value] : expected.options) {
+    if (key != "base" && !parameters.contains(key)) parameters[key] = value;
+  }
+  return parameters;
+}
+
+/// The first rows of the changes, and what the others come to.
+void keep_top(json& data, int64_t top) {
+  json& rows = data["changes"];
+  while (static_cast<int64_t>(rows.size()) > top) {
+    json& rest = data["not_shown"];
+    rest["rows"] = rest["rows"].get<int64_t>() + 1;
+    rest["delta_ns"] = rest["delta_ns"].get<int64_t>() + rows.back()["delta_ns"].get<int64_t>();
+    rows.erase(rows.size() - 1);
+  }
+}
+
+GateResult judge_all(const json& data, const GateOptions& options) {
+  int64_t unmet = 0;
+  for (const json& limit : data["expectations"]) unmet += !limit["met"].get<bool>();
+  if (unmet > 0)
+    return {false, fmt::format("{} of {} limits are not kept", unmet, data["expectations"].size())};
+  return judge_gate(data, options);
+}
+
 // ---- Reports
 
 /// For a shell, as it would be typed.
@@ -139,7 +178,7 @@ std::string command_of(const json& comparison, const json& parameters) {
   std::string command = "neurolens compare";
   add_runs(command, " --base", comparison["base"]);
   add_runs(command, " --new", comparison["new"]);
-  for (const char* key : {"window", "top", "threshold", "allow_untested", "peaks"}) {
+  for (const char* key : {"window", "top", "threshold", "allow_untested", "expect", "peaks"}) {
     if (!parameters.contains(key)) continue;
     std::string option = key;
     std::replace(option.begin(), option.end(), '_', '-');
@@ -180,17 +219,22 @@ Result<void> check_files(const Context& context, const json& parameters) {
   return {};
 }
 
-Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(check_files(context, parameters));
-  NL_TRY(const auto sides, sides_of(parameters));
+Result<Outcome> run(Context& context, const json& given) {
+  NL_CHECK(check_files(context, given));
+  NL_TRY(const auto expected, expectations_of(context, given));
+  NL_TRY(const auto sides, sides_of(given, expected));
+  const json parameters = with_expected_options(given, expected);
   NL_TRY(const auto gate, gate_options(parameters));
-  NL_TRY(const auto options, compare_options(context, parameters));
+  NL_TRY(auto options, compare_options(context, parameters));
   NL_TRY(const auto base, inputs_of(context, sides.first));
   NL_TRY(const auto next, inputs_of(context, sides.second));
+  const int64_t top = std::exchange(options.top, INT64_MAX);
   Outcome outcome;
   NL_TRY(outcome.data, compare::compare_runs(base, next, options));
+  outcome.data["expectations"] = check_limits(outcome.data, expected.limits);
+  keep_top(outcome.data, top);
   if (parameters.value("gate", false)) {
-    const GateResult result = judge_gate(outcome.data, gate);
+    const GateResult result = judge_all(outcome.data, gate);
     outcome.data["gate"] = {{"passed", result.passed}, {"reason", result.reason}};
     outcome.exit_code = result.passed ? 0 : 1;
   }
@@ -230,6 +274,16 @@ std::string wall_text(const json& data, const TextStyle& style) {
                                              data["new"]["units"].get<int64_t>());
   return fmt::format("  {:<10}{} → {}  {}{}\n", unit, duration_text(base), duration_text(next),
                      bold(change, style), many);
+}
+
+std::string warm_up_text(const json& data, const TextStyle& style) {
+  const int64_t base = data["base"]["warm_up_left_out"], next = data["new"]["warm_up_left_out"];
+  if (base == 0 && next == 0) return "";
+  return "  " +
+         dim(fmt::format("left out as warm-up: the first {} and {} steps (--keep-warm-up counts them)", base,
+                         next),
+             style) +
+         "\n";
 }
 
 std::string score_text(const json& data, const TextStyle& style) {
@@ -306,6 +360,20 @@ std::string changes_text(const json& data, const TextStyle& style) {
   return out;
 }
 
+std::string limits_text(const json& limits, const TextStyle& style) {
+  if (limits.empty()) return "";
+  TextTable table({Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
+  table.add({"limit of", "", "at most", "is", "share"});
+  for (const json& limit : limits) {
+    const bool known = !limit["value_ns"].is_null();
+    table.add({limit["kind"], limit["what"], limit["limit"],
+               known ? duration_text(limit["value_ns"]) : "not there",
+               (known ? percent_text(limit["share"]) : "-") +
+                   (limit["met"].get<bool>() ? "  kept" : "  NOT KEPT")});
+  }
+  return "\nWhat is expected\n" + table.text("  ", true, style);
+}
+
 std::string share_or_dash(const json& share) {
   return share.is_null() ? "-" : percent_text(share);
 }
@@ -346,11 +414,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
       bold(short_id(data["new"]["run_id"]), style), data["base"]["window"].get<std::string>(),
       data["base"]["device"].is_null() ? "" : ", device " + data["base"]["device"].get<std::string>());
   out += verdict_text(data, style) + wall_text(data, style) + tested_text(data["statistics"], style) +
-         score_text(data, style);
+         warm_up_text(data, style) + score_text(data, style);
   if (data.contains("gate"))
     out += "  " + bold(data["gate"]["passed"].get<bool>() ? "gate passed" : "gate failed", style) + ": " +
            data["gate"]["reason"].get<std::string>() + "\n";
-  out += parts_text(data, style);
+  out += limits_text(data["expectations"], style) + parts_text(data, style);
   out += data["across"].is_null() ? changes_text(data, style) : across_text(data, style);
   return out + files_text(data, style);
 }
