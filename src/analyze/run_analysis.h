@@ -16,6 +16,8 @@ struct DeviceFindings {
 struct RunAnalysis {
   nlohmann::json data;  ///< analysis_json with layers, counters and findings
   std::vector<DeviceFindings> devices;
+  nlohmann::json patterns;                 ///< if asked for: work_pattern of each device
+  std::vector<int64_t> step_durations_ns;  ///< if asked for: of all steps, in order of time
 };
 
 /// `engine` as timeline_engine says.

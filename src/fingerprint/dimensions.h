@@ -1,0 +1,71 @@
+#pragma once
+// The dimensions of a fingerprint: what each is, how many columns it has and how much it counts. Version 1;
+// a change of any of this is a new version. See docs/analysis/fingerprint.md.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "analyze/idle.h"
+#include "analyze/op_class.h"
+#include "analyze/work_pattern.h"
+
+namespace nl::fingerprint {
+
+inline constexpr int kVersion = 1;
+
+enum class Dimension : uint8_t {
+#define NL_DIMENSION(id, columns, kind, weight, name, formula) id,
+#include "fingerprint/dimensions.def"
+#undef NL_DIMENSION
+  kCount
+};
+inline constexpr size_t kDimensions = static_cast<size_t>(Dimension::kCount);
+
+/// A number from 0 to 1, or shares that add up to at most 1.
+enum class DimensionKind : uint8_t { kNumber, kShares };
+
+struct DimensionInfo {
+  std::string_view id;
+  size_t columns;
+  DimensionKind kind;
+  double weight;
+  std::string_view name;
+  std::string_view formula;
+  size_t first_column;
+};
+
+/// A set of dimensions, one bit each.
+using Mask = uint32_t;
+static_assert(kDimensions <= 32);
+
+std::span<const DimensionInfo, kDimensions> all_dimensions();
+const DimensionInfo& info(Dimension dimension);
+std::optional<Dimension> find_dimension(std::string_view id);
+
+inline constexpr Mask bit(Dimension dimension) {
+  return Mask{1} << static_cast<unsigned>(dimension);
+}
+inline constexpr bool has(Mask mask, Dimension dimension) {
+  return (mask & bit(dimension)) != 0;
+}
+/// Sum of the weights.
+double weight_of(Mask mask);
+/// Columns of all dimensions of the mask together.
+size_t columns_of(Mask mask);
+
+inline constexpr size_t kOpColumns = 32;
+inline constexpr size_t kShapeColumns = 64;
+inline constexpr size_t kWidthColumns = 32;
+inline constexpr size_t kColumns = [] {
+  size_t sum = 0;
+#define NL_DIMENSION(id, columns, kind, weight, name, formula) sum += (columns);
+#include "fingerprint/dimensions.def"
+#undef NL_DIMENSION
+  return sum;
+}();
+
+}  // namespace nl::fingerprint

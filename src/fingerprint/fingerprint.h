@@ -1,0 +1,33 @@
+#pragma once
+// Fingerprint: a run as numbers that can be held against those of another run, whatever the hardware, the
+// clock and the length of the capture. A dimension that was not measured is absent with a reason and counts
+// nowhere.
+
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "fingerprint/dimensions.h"
+
+namespace nl::fingerprint {
+
+struct Fingerprint {
+  Mask present = 0;
+  std::array<float, kColumns> columns{};         ///< 0 where the dimension is absent
+  std::map<Dimension, std::string> absent = {};  ///< why
+
+  std::span<const float> of(Dimension dimension) const {
+    return {columns.data() + info(dimension).first_column, info(dimension).columns};
+  }
+};
+
+/// From the measures of a run (ops/run_measures.h, all detail). bad_input if they lack a member.
+Result<Fingerprint> fingerprint_of(const nlohmann::json& measures);
+
+/// The column of an op type in `ops`.
+size_t op_column(std::string_view token);
+
+}  // namespace nl::fingerprint

@@ -1,0 +1,134 @@
+#include "fingerprint/fingerprint.h"
+
+#include <fmt/core.h>
+
+#include "fingerprint/op_vectors.h"
+#include "ops/run_measures.h"
+#include "ops/text.h"
+
+namespace nl::ops {
+namespace {
+
+using fingerprint::Dimension;
+using fingerprint::Fingerprint;
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run"],
+  "properties": {
+    "run": {"type": "string", "x-positional": 1, "x-run": true,
+            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "op types or layers to list"},
+    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["run_id", "version", "dimensions", "absent", "ops"],
+  "properties": {
+    "run_id": {"type": "string"},
+    "version": {"type": "integer", "description": "of the fingerprint; two versions cannot be held against each other"},
+    "dimensions": {"type": "array", "items": {"type": "object",
+      "required": ["id", "name", "weight", "values"],
+      "properties": {"values": {"type": "array", "items": {"type": "number"}}}}},
+    "absent": {"type": "array", "items": {"type": "object", "required": ["id", "reason"]}},
+    "ops": {"type": "array", "items": {"type": "object",
+      "required": ["name", "class", "share", "calls", "total_ns", "dimensions", "absent"]}}}})";
+
+json dimensions_json(const Fingerprint& print) {
+  json list = json::array();
+  for (size_t i = 0; i < fingerprint::kDimensions; i++) {
+    const auto dimension = static_cast<Dimension>(i);
+    if (!has(print.present, dimension)) continue;
+    const auto& about = info(dimension);
+    const auto values = print.of(dimension);
+    list.push_back({{"id", about.id},
+                    {"name", about.name},
+                    {"formula", about.formula},
+                    {"weight", about.weight},
+                    {"values", std::vector<double>(values.begin(), values.end())}});
+  }
+  return list;
+}
+
+json absent_json(const Fingerprint& print) {
+  json list = json::array();
+  for (const auto& [dimension, reason] : print.absent)
+    list.push_back({{"id", info(dimension).id}, {"reason", reason}});
+  return list;
+}
+
+Result<json> measures_for(const Context& context, const NamedRun& named, const json& parameters) {
+  if (!parameters.contains("peaks")) return run_measures(named);
+  NL_CHECK(may_name_files(context));
+  return run_measures_with_peaks(named, parameters["peaks"]);
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(const json measures, measures_for(context, named, parameters));
+  NL_TRY(const Fingerprint print, fingerprint::fingerprint_of(measures));
+  Outcome outcome;
+  outcome.data = {{"run_id", named.run_id},
+                  {"version", fingerprint::kVersion},
+                  {"dimensions", dimensions_json(print)},
+                  {"absent", absent_json(print)}};
+  NL_TRY(outcome.data["ops"], fingerprint::op_vectors(measures, parameters.value("top", size_t{10})));
+  outcome.next.push_back("neurolens similar " + short_id(named.run_id));
+  return outcome;
+}
+
+/// A number as it is; of shares the largest ones that have a name.
+std::string values_text(const json& dimension) {
+  const json& values = dimension["values"];
+  if (values.size() == 1) return fmt::format("{:.3f}", values[0].get<double>());
+  size_t used = 0;
+  for (const json& value : values) used += value.get<double>() > 0;
+  return fmt::format("{} of {} columns in use", used, values.size());
+}
+
+std::string ops_text(const json& ops, const TextStyle& style) {
+  using enum TextTable::Align;
+  TextTable table({kLeft, kLeft, kRight, kRight, kRight, kRight});
+  table.add({"op type", "class", "share", "calls", "times the roof", "FLOP/byte"});
+  const auto number = [](const json& op, const char* id) {
+    return op["dimensions"].contains(id) ? fmt::format("{:.1f}", op["dimensions"][id].get<double>()) : "-";
+  };
+  for (const json& op : ops) {
+    table.add({shortened(op["name"].get<std::string>(), 40), op["class"], percent_text(op["share"]),
+               grouped(op["calls"].get<int64_t>()), number(op, "lat_norm"), number(op, "ai")});
+  }
+  return table.text("  ", true, style);
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const json& data = outcome.data;
+  using enum TextTable::Align;
+  std::string out = fmt::format("{}  fingerprint version {}\n",
+                                bold("run " + short_id(data["run_id"]), style), data["version"].get<int>());
+  TextTable table({kLeft, kLeft, kLeft});
+  for (const json& dimension : data["dimensions"])
+    table.add({dimension["id"], values_text(dimension), dimension["name"]});
+  for (const json& one : data["absent"]) table.add({one["id"], "absent", one["reason"]});
+  out += table.text("  ", false, style);
+  return data["ops"].empty() ? out : out + ops_text(data["ops"], style);
+}
+
+}  // namespace
+
+const Operation& operation_fingerprint() {
+  static constexpr Operation kOperation{"fingerprint",
+                                        "Show a run as numbers that can be held against those of other runs",
+                                        "you want to see what a search for similar runs goes by",
+                                        "you want the similar runs themselves: similar",
+                                        "neurolens fingerprint @latest",
+                                        kParameters,
+                                        kResult,
+                                        Effect::kRead,
+                                        {.cli = true, .http = true, .mcp = true},
+                                        Stream::kNone,
+                                        run,
+                                        text};
+  return kOperation;
+}
+
+}  // namespace nl::ops
