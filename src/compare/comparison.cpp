@@ -3,17 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
 
-#include "analyze/launch_counters.h"
 #include "analyze/run_analysis.h"
 #include "analyze/strip.h"
 #include "assemble/assemble.h"
 #include "compare/across.h"
 #include "compare/apportion.h"
+#include "compare/difference.h"
 #include "compare/repeats.h"
 #include "stats/warm_up.h"
 
@@ -161,9 +160,12 @@ class Comparer {
     const auto score = comparability(input(0).facts, input(1).facts, sides_[0], sides_[1], &changes_);
     NL_TRY(repeats_,
            judge_repeats(runs_[0].samples, runs_[1].samples, changes_, {options_.practical_bound, 0.05}));
-    NL_CHECK(read_counters(base, 0));
-    NL_CHECK(read_counters(next, 1));
-    json out = sums_json();
+    KernelCounters counters(texts_);
+    NL_CHECK(counters.read(base, next));
+    json out = to_json(
+        Difference{sides_[0], sides_[1], texts_, changes_, repeats_, counters, options_.with_figures});
+    out["base"] = side_json(0);
+    out["new"] = side_json(1);
     out["mode"] = mode_name(mode_);
     out["comparability"] = to_json(score);
     add_verdict(out, score);
@@ -179,69 +181,6 @@ class Comparer {
     if (mode_ != Mode::kSame && !score.is_refused()) {
       NL_TRY(out["across"], across_json(base, next));
     }
-    return out;
-  }
-
-  // ---- Sums that close
-
-  static std::vector<int64_t> parts_per_unit(const Side& side) {
-    std::vector<int64_t> amounts(side.parts.begin(), side.parts.end());
-    return apportion(amounts, side.units, per_unit(side.window_ns, side.units));
-  }
-
-  json parts_json(const std::vector<int64_t>& base, const std::vector<int64_t>& next) const {
-    json parts = json::array();
-    for (size_t i = 0; i < Part::kCount; i++) {
-      if (base[i] == 0 && next[i] == 0) continue;
-      const Part part = Part::number(i);
-      json row = {{"kind", part_kind_name(part.kind())},
-                  {"name", part.name()},
-                  {"words", part.words()},
-                  {"base_ns", base[i]},
-                  {"new_ns", next[i]},
-                  {"delta_ns", next[i] - base[i]}};
-      for (size_t j = 0; j < repeats_.parts.size(); j++) {
-        if (repeats_.parts[j].first == part)
-          add_statistics(row, repeats_.parts[j].second, repeats_.part_series[j]);
-      }
-      parts.push_back(std::move(row));
-    }
-    sort_by_delta(parts);
-    return parts;
-  }
-
-  void add_statistics(json& row, const stats::Judgement& judgement, const stats::Series& series) const {
-    row["statistics"] = to_json(judgement);
-    if (options_.with_figures) row["values"] = {{"base", series.base}, {"new", series.candidate}};
-  }
-
-  static void sort_by_delta(json& rows) {
-    std::stable_sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
-      return std::abs(a["delta_ns"].get<int64_t>()) > std::abs(b["delta_ns"].get<int64_t>());
-    });
-  }
-
-  static int64_t work_sum(const std::vector<int64_t>& parts) {
-    int64_t sum = 0;
-    for (size_t i = 0; i < parts.size(); i++) {
-      if (Part::number(i).is_work()) sum += parts[i];
-    }
-    return sum;
-  }
-
-  json sums_json() const {
-    const auto base = parts_per_unit(sides_[0]), next = parts_per_unit(sides_[1]);
-    const int64_t base_ns = per_unit(sides_[0].window_ns, sides_[0].units);
-    const int64_t next_ns = per_unit(sides_[1].window_ns, sides_[1].units);
-    json out = {{"base", side_json(0)}, {"new", side_json(1)}};
-    out["delta_ns"] = next_ns - base_ns;
-    out["ratio"] =
-        base_ns == 0 ? json(nullptr) : json(static_cast<double>(next_ns) / static_cast<double>(base_ns));
-    out["unit"] = sides_[1].unit;
-    out["parts"] = parts_json(base, next);
-    add_changes(out, work_sum(base), work_sum(next));
-    out["ops"] = grouped_json(&Item::op, work_sum(base), work_sum(next));
-    out["modules"] = grouped_json(&Item::module, work_sum(base), work_sum(next));
     return out;
   }
 
@@ -268,174 +207,6 @@ class Comparer {
     out["strip"] = analyze::strip_json(run.run.devices[choices_[side].device].device, window);
     out["strip_ns"] = window.empty() ? 0 : window.back().end - window.front().begin;
     return {};
-  }
-
-  /// Work by what launched it; what belongs to nothing is a row without a name.
-  json grouped_json(uint32_t Item::*key, int64_t base_total, int64_t next_total) const {
-    std::map<std::string, std::array<int64_t, 4>> sums;  // owned and calls of both sides
-    bool any = false;
-    for (size_t s = 0; s < 2; s++) {
-      for (const Item& item : sides_[s].items) {
-        any = any || item.*key != kNoText;
-        auto& row = sums[item.*key == kNoText ? "" : std::string(texts_[item.*key])];
-        row[s] += item.owned_ns;
-        row[2 + s] += item.calls;
-      }
-    }
-    json rows = json::array();
-    if (!any) return rows;
-    std::vector<int64_t> amounts[2];
-    for (const auto& [name, row] : sums) {
-      amounts[0].push_back(row[0]);
-      amounts[1].push_back(row[1]);
-    }
-    const auto base = apportion(amounts[0], sides_[0].units, base_total);
-    const auto next = apportion(amounts[1], sides_[1].units, next_total);
-    size_t i = 0;
-    for (const auto& [name, row] : sums) {
-      rows.push_back({{"name", name.empty() ? json(nullptr) : json(name)},
-                      {"base_ns", base[i]},
-                      {"new_ns", next[i]},
-                      {"base_calls", row[2]},
-                      {"new_calls", row[3]},
-                      {"delta_ns", next[i] - base[i]}});
-      i++;
-    }
-    sort_by_delta(rows);
-    return rows;
-  }
-
-  // ---- Changes
-
-  json amount_json(const Amount& amount, const std::vector<uint32_t>& names, int64_t owned,
-                   const Side& side) const {
-    if (amount.calls == 0) return nullptr;
-    json texts = json::array();
-    for (const uint32_t name : names) texts.push_back(std::string(texts_[name]));
-    const double calls = static_cast<double>(amount.calls);
-    return {{"names", texts},
-            {"calls", amount.calls},
-            {"calls_per_unit", calls / static_cast<double>(side.units)},
-            {"time_ns", owned},
-            {"mean_ns", static_cast<double>(amount.time_ns) / calls}};
-  }
-
-  /// How much of a difference comes from more or fewer calls, at the time that one took before.
-  static int64_t by_calls(const Change& row, const Side& base, const Side& next) {
-    if (row.base.calls == 0 || row.next.calls == 0) return 0;
-    const double before = static_cast<double>(row.base.calls) / static_cast<double>(base.units);
-    const double after = static_cast<double>(row.next.calls) / static_cast<double>(next.units);
-    return std::llround((after - before) * static_cast<double>(row.base.owned_ns) /
-                        static_cast<double>(row.base.calls));
-  }
-
-  json change_json(size_t index, int64_t base_ns, int64_t next_ns) const {
-    const Change& row = changes_.rows[index];
-    const int64_t delta = next_ns - base_ns, calls = by_calls(row, sides_[0], sides_[1]);
-    json out = {{"kind", change_kind_name(row.kind)},
-                {"name", row.label == kNoText ? "" : std::string(texts_[row.label])},
-                {"class", row.part.name()},
-                {"op", row.op == kNoText ? json(nullptr) : json(std::string(texts_[row.op]))},
-                {"base", amount_json(row.base, row.base_names, base_ns, sides_[0])},
-                {"new", amount_json(row.next, row.next_names, next_ns, sides_[1])},
-                {"delta_ns", delta},
-                {"by_calls_ns", calls},
-                {"by_duration_ns", delta - calls},
-                {"moved", row.moved},
-                {"reshaped", row.reshaped},
-                {"match_confidence", row.matched > 0 ? json(row.confidence) : json(nullptr)},
-                {"metrics", metrics_json(row)}};
-    for (size_t j = 0; j < repeats_.changes.size(); j++) {
-      const auto& [judged, judgement] = repeats_.changes[j];
-      if (judged != index) continue;
-      add_statistics(out, judgement, repeats_.change_series[j]);
-      if (judgement.p_adjusted) out["p_adjusted"] = *judgement.p_adjusted;
-    }
-    return out;
-  }
-
-  void add_changes(json& out, int64_t base_total, int64_t next_total) const {
-    std::vector<int64_t> amounts[2];
-    for (const Change& row : changes_.rows) {
-      amounts[0].push_back(row.base.owned_ns);
-      amounts[1].push_back(row.next.owned_ns);
-    }
-    const auto base = apportion(amounts[0], sides_[0].units, base_total);
-    const auto next = apportion(amounts[1], sides_[1].units, next_total);
-    std::vector<size_t> order(changes_.rows.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return std::abs(next[a] - base[a]) > std::abs(next[b] - base[b]);
-    });
-    json rows = json::array(), rest = {{"rows", 0}, {"delta_ns", 0}};
-    for (const size_t i : order) {
-      if (static_cast<int64_t>(rows.size()) < options_.top) {
-        rows.push_back(change_json(i, base[i], next[i]));
-      } else {
-        rest["rows"] = rest["rows"].get<int64_t>() + 1;
-        rest["delta_ns"] = rest["delta_ns"].get<int64_t>() + next[i] - base[i];
-      }
-    }
-    out["changes"] = rows;
-    out["not_shown"] = rest;
-    out["matched"] = {{"base", share(changes_.matched_base_ns, changes_.base_ns)},
-                      {"new", share(changes_.matched_next_ns, changes_.next_ns)}};
-  }
-
-  static json share(int64_t part, int64_t whole) {
-    return whole == 0 ? json(nullptr) : json(static_cast<double>(part) / static_cast<double>(whole));
-  }
-
-  // ---- Counters
-
-  Result<void> read_counters(LoadedRun& run, size_t side) {
-    NL_TRY(const json counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
-                                                run.sources.peaks, INT64_MAX));
-    if (counters.is_null()) return {};
-    for (const json& row : counters["kernels"]) counters_[side][row["kernel"]] = row;
-    return {};
-  }
-
-  const json* counters_of(size_t side, const std::vector<uint32_t>& names) const {
-    for (const uint32_t name : names) {
-      const auto it = counters_[side].find(std::string(texts_[name]));
-      if (it != counters_[side].end()) return &it->second;
-    }
-    return nullptr;
-  }
-
-  /// What counters say of the kernels of a row, on either side.
-  json metrics_json(const Change& row) const {
-    static constexpr const char* kMetrics[] = {"achieved_occupancy_pct",
-                                               "warp_efficiency_pct",
-                                               "sm_pct",
-                                               "memory_pct",
-                                               "dram_pct",
-                                               "dram_bytes_per_s",
-                                               "l1_hit_pct",
-                                               "l2_hit_pct",
-                                               "tensor_pct",
-                                               "ipc",
-                                               "registers",
-                                               "intensity",
-                                               "roof_share",
-                                               "sm_clock_hz"};
-    json out = json::array();
-    const json* sides[] = {counters_of(0, row.base_names), counters_of(1, row.next_names)};
-    if (sides[0] == nullptr && sides[1] == nullptr) return out;
-    for (const char* metric : kMetrics) {
-      json values[2];
-      for (size_t i = 0; i < 2; i++)
-        values[i] = sides[i] == nullptr ? json(nullptr) : sides[i]->value(metric, json(nullptr));
-      if (!values[0].is_number() && !values[1].is_number()) continue;
-      const bool both = values[0].is_number() && values[1].is_number();
-      out.push_back(
-          {{"metric", metric},
-           {"base", values[0]},
-           {"new", values[1]},
-           {"delta", both ? json(values[1].get<double>() - values[0].get<double>()) : json(nullptr)}});
-    }
-    return out;
   }
 
   // ---- Is it real
@@ -576,7 +347,6 @@ class Comparer {
   Mode mode_ = Mode::kSame;
   Changes changes_;
   Repeats repeats_;
-  std::map<std::string, json> counters_[2];
   size_t done_ = 0;
 };
 

@@ -18,7 +18,6 @@ struct RunInput {
 
 struct CompareOptions {
   std::string window = "auto";  ///< auto: the steps if both sides mark some, else the whole capture
-  int64_t top = 20;             ///< rows of changes; what they leave out is a row of its own
   double practical_bound = 0.01;
   bool keep_warm_up = false;
   bool with_figures = false;  ///< also what pictures need: strips of time, and the values of all runs

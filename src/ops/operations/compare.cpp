@@ -116,7 +116,6 @@ Result<compare::CompareOptions> compare_options(Context& context, const json& pa
   shared.erase("window");
   NL_TRY(options.analysis, analysis_options(context, shared));
   options.window = parameters.value("window", "auto");
-  options.top = parameters.value("top", int64_t{15});
   options.keep_warm_up = parameters.value("keep_warm_up", false);
   options.with_figures = parameters.contains("html");
   NL_TRY(options.practical_bound, parse_share("--threshold", parameters.value("threshold", "1%")));
@@ -141,12 +140,13 @@ json with_expected_options(json parameters, const Expectations& expected) {
 /// The first rows of the changes, and what the others come to.
 void keep_top(json& data, int64_t top) {
   json& rows = data["changes"];
+  int64_t left = 0, left_ns = 0;
   while (static_cast<int64_t>(rows.size()) > top) {
-    json& rest = data["not_shown"];
-    rest["rows"] = rest["rows"].get<int64_t>() + 1;
-    rest["delta_ns"] = rest["delta_ns"].get<int64_t>() + rows.back()["delta_ns"].get<int64_t>();
+    left++;
+    left_ns += rows.back()["delta_ns"].get<int64_t>();
     rows.erase(rows.size() - 1);
   }
+  data["not_shown"] = {{"rows", left}, {"delta_ns", left_ns}};
 }
 
 GateResult judge_all(const json& data, const GateOptions& options) {
@@ -225,14 +225,13 @@ Result<Outcome> run(Context& context, const json& given) {
   NL_TRY(const auto sides, sides_of(given, expected));
   const json parameters = with_expected_options(given, expected);
   NL_TRY(const auto gate, gate_options(parameters));
-  NL_TRY(auto options, compare_options(context, parameters));
+  NL_TRY(const auto options, compare_options(context, parameters));
   NL_TRY(const auto base, inputs_of(context, sides.first));
   NL_TRY(const auto next, inputs_of(context, sides.second));
-  const int64_t top = std::exchange(options.top, INT64_MAX);
   Outcome outcome;
   NL_TRY(outcome.data, compare::compare_runs(base, next, options));
   outcome.data["expectations"] = check_limits(outcome.data, expected.limits);
-  keep_top(outcome.data, top);
+  keep_top(outcome.data, parameters.value("top", int64_t{15}));
   if (parameters.value("gate", false)) {
     const GateResult result = judge_all(outcome.data, gate);
     outcome.data["gate"] = {{"passed", result.passed}, {"reason", result.reason}};

@@ -1,0 +1,26 @@
+#pragma once
+// The difference of two sides in numbers that add up: by part, by work, by op, by module. All of one unit of
+// the window, in whole nanoseconds.
+
+#include <nlohmann/json.hpp>
+
+#include "compare/changes.h"
+#include "compare/kernel_counters.h"
+#include "compare/repeats.h"
+
+namespace nl::compare {
+
+struct Difference {
+  const Side& base;
+  const Side& next;
+  const Texts& texts;
+  const Changes& changes;
+  const Repeats& repeats;
+  const KernelCounters& counters;
+  bool with_figures = false;  ///< also the values of all runs
+};
+
+/// delta_ns, ratio, unit, parts, changes, matched, ops, modules; rows with the largest difference first.
+nlohmann::json to_json(const Difference& difference);
+
+}  // namespace nl::compare

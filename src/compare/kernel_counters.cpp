@@ -1,0 +1,71 @@
+#include "compare/kernel_counters.h"
+
+#include "analyze/launch_counters.h"
+
+namespace nl::compare {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kMetrics[] = {"achieved_occupancy_pct",
+                                    "warp_efficiency_pct",
+                                    "sm_pct",
+                                    "memory_pct",
+                                    "dram_pct",
+                                    "dram_bytes_per_s",
+                                    "l1_hit_pct",
+                                    "l2_hit_pct",
+                                    "tensor_pct",
+                                    "ipc",
+                                    "registers",
+                                    "intensity",
+                                    "roof_share",
+                                    "sm_clock_hz"};
+
+Result<std::map<std::string, json>> counters_by_name(analyze::LoadedRun& run) {
+  std::map<std::string, json> by_name;
+  NL_TRY(const json counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
+                                              run.sources.peaks, INT64_MAX));
+  if (counters.is_null()) return by_name;
+  for (const json& row : counters["kernels"]) by_name[row["kernel"]] = row;
+  return by_name;
+}
+
+json number_or_null(const json* kernel, const char* metric) {
+  const json value = kernel == nullptr ? json(nullptr) : kernel->value(metric, json(nullptr));
+  return value.is_number() ? value : json(nullptr);
+}
+
+}  // namespace
+
+Result<void> KernelCounters::read(analyze::LoadedRun& base, analyze::LoadedRun& next) {
+  NL_TRY(base_, counters_by_name(base));
+  NL_TRY(next_, counters_by_name(next));
+  return {};
+}
+
+const json* KernelCounters::find(const ByName& kernels, const std::vector<uint32_t>& names) const {
+  for (const uint32_t name : names) {
+    const auto it = kernels.find(std::string(texts_[name]));
+    if (it != kernels.end()) return &it->second;
+  }
+  return nullptr;
+}
+
+json KernelCounters::beside(const std::vector<uint32_t>& base_names,
+                            const std::vector<uint32_t>& next_names) const {
+  json out = json::array();
+  const json *base = find(base_, base_names), *next = find(next_, next_names);
+  for (const char* metric : kMetrics) {
+    const json before = number_or_null(base, metric), after = number_or_null(next, metric);
+    if (before.is_null() && after.is_null()) continue;
+    const bool both = !before.is_null() && !after.is_null();
+    out.push_back({{"metric", metric},
+                   {"base", before},
+                   {"new", after},
+                   {"delta", both ? json(after.get<double>() - before.get<double>()) : json(nullptr)}});
+  }
+  return out;
+}
+
+}  // namespace nl::compare

@@ -1,0 +1,30 @@
+#pragma once
+// Counters of the kernels of both sides, as far as a counter profiler measured them, by exact name.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "compare/side.h"
+
+namespace nl::compare {
+
+class KernelCounters {
+ public:
+  explicit KernelCounters(const Texts& texts) : texts_(texts) {}
+
+  Result<void> read(analyze::LoadedRun& base, analyze::LoadedRun& next);
+  /// [{metric, base, new, delta}] of the first measured one of the names of each side; empty without any.
+  nlohmann::json beside(const std::vector<uint32_t>& base_names,
+                        const std::vector<uint32_t>& next_names) const;
+
+ private:
+  using ByName = std::map<std::string, nlohmann::json>;
+  const nlohmann::json* find(const ByName& kernels, const std::vector<uint32_t>& names) const;
+
+  const Texts& texts_;
+  ByName base_, next_;
+};
+
+}  // namespace nl::compare
