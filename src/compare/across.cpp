@@ -22,6 +22,9 @@ struct Spent {
   double roof_ns = 0;       ///< least time of its calls that have a model
   int64_t modelled_ns = 0;  ///< their time
   int64_t modelled_calls = 0;
+  double flops = 0, bytes = 0;  ///< of these calls
+
+  double per_call(double amount) const { return amount / static_cast<double>(modelled_calls); }
 };
 using Table = std::map<std::string, std::array<Spent, 2>>;
 
@@ -99,6 +102,8 @@ void add_roofs(Table& table, const analyze::RooflineTable& roofline, size_t whic
     spent.roof_ns += row.roof_ns;
     spent.modelled_ns += row.kernel_ns;
     spent.modelled_calls += row.calls;
+    spent.flops += static_cast<double>(row.flops);
+    spent.bytes += static_cast<double>(row.bytes);
   }
 }
 
@@ -124,30 +129,43 @@ int64_t busy_of(const Side& side) {
   return busy;
 }
 
-/// What the peaks alone would make of the time: least time there over least time here, for equal work.
-std::optional<double> hardware_ratio(const Spent& base, const Spent& next, const Side& base_side,
-                                     const Side& next_side) {
-  const bool same_work = base.modelled_calls * next_side.units == next.modelled_calls * base_side.units;
-  if (base.roof_ns <= 0 || next.roof_ns <= 0 || !same_work) return std::nullopt;
-  return next.roof_ns * static_cast<double>(base_side.units) /
-         (base.roof_ns * static_cast<double>(next_side.units));
+bool about_equal(double a, double b) {
+  return std::abs(a - b) <= 0.02 * std::max(a, b);
 }
 
+/// The calls of both sides compute the same, on average.
+bool same_calls(const Spent& base, const Spent& next) {
+  return base.modelled_calls > 0 && next.modelled_calls > 0 && base.roof_ns > 0 && next.roof_ns > 0 &&
+         about_equal(base.per_call(base.flops), next.per_call(next.flops)) &&
+         about_equal(base.per_call(base.bytes), next.per_call(next.bytes));
+}
+
+/// A call there over a call here: as measured, and what the peaks alone would make of it.
+struct CallRatios {
+  double time, hardware;
+};
+std::optional<CallRatios> call_ratios(const Spent& base, const Spent& next) {
+  if (!same_calls(base, next) || base.modelled_ns == 0) return std::nullopt;
+  const auto ns = [](const Spent& spent) { return spent.per_call(static_cast<double>(spent.modelled_ns)); };
+  return CallRatios{ns(next) / ns(base), next.per_call(next.roof_ns) / base.per_call(base.roof_ns)};
+}
+
+/// lost_ns: time of the new side beyond what its peaks make of the time of a call of the base.
 json row_json(const std::string& name, const std::array<Spent, 2>& spent, const AcrossSide& base,
               const AcrossSide& next, const std::array<int64_t, 2>& busy) {
   json row = {{"name", name},
               {"base", spent_json(spent[0], base.side, busy[0])},
               {"new", spent_json(spent[1], next.side, busy[1])}};
   const double before = row["base"]["time_ns"], after = row["new"]["time_ns"];
-  const auto by_hardware = hardware_ratio(spent[0], spent[1], base.side, next.side);
-  const bool both = before > 0 && after > 0;
-  row["time_ratio"] = both ? json(after / before) : json(nullptr);
-  row["hardware_ratio"] = optional_ratio(by_hardware);
+  const auto ratios = call_ratios(spent[0], spent[1]);
+  row["time_ratio"] = before > 0 && after > 0 ? json(after / before) : json(nullptr);
+  row["call_time_ratio"] = ratios ? json(ratios->time) : json(nullptr);
+  row["hardware_ratio"] = ratios ? json(ratios->hardware) : json(nullptr);
   const auto shares = std::pair(roof_share(spent[0]), roof_share(spent[1]));
   row["efficiency_ratio"] = shares.first && shares.second && *shares.first > 0
                                 ? json(*shares.second / *shares.first)
                                 : json(nullptr);
-  row["lost_ns"] = both && by_hardware ? json(std::llround(after - before * *by_hardware)) : json(nullptr);
+  row["lost_ns"] = ratios ? json(std::llround(after * (1 - ratios->hardware / ratios->time))) : json(nullptr);
   return row;
 }
 

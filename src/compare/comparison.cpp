@@ -10,6 +10,7 @@
 
 #include "analyze/launch_counters.h"
 #include "analyze/run_analysis.h"
+#include "analyze/strip.h"
 #include "assemble/assemble.h"
 #include "compare/across.h"
 #include "compare/apportion.h"
@@ -168,6 +169,10 @@ class Comparer {
     add_verdict(out, score);
     out["differences"] = differences(input(0).facts, input(1).facts);
     out["statistics"] = statistics_json();
+    if (options_.with_figures) {
+      NL_CHECK(add_strip(out["base"], base, 0));
+      NL_CHECK(add_strip(out["new"], next, 1));
+    }
     out["devices"] = devices_json(base, next);
     out["totals"] = totals_json(base, next);
     out["across"] = nullptr;
@@ -195,13 +200,19 @@ class Comparer {
                   {"base_ns", base[i]},
                   {"new_ns", next[i]},
                   {"delta_ns", next[i] - base[i]}};
-      for (const auto& [judged, judgement] : repeats_.parts) {
-        if (judged == part) row["statistics"] = to_json(judgement);
+      for (size_t j = 0; j < repeats_.parts.size(); j++) {
+        if (repeats_.parts[j].first == part)
+          add_statistics(row, repeats_.parts[j].second, repeats_.part_series[j]);
       }
       parts.push_back(std::move(row));
     }
     sort_by_delta(parts);
     return parts;
+  }
+
+  void add_statistics(json& row, const stats::Judgement& judgement, const stats::Series& series) const {
+    row["statistics"] = to_json(judgement);
+    if (options_.with_figures) row["values"] = {{"base", series.base}, {"new", series.candidate}};
   }
 
   static void sort_by_delta(json& rows) {
@@ -248,6 +259,15 @@ class Comparer {
             {"warm_up_left_out", side.warm_up},
             {"total_ns", side.window_ns},
             {"window_ns", per_unit(side.window_ns, side.units)}};
+  }
+
+  /// Over time; a side of sums has none.
+  Result<void> add_strip(json& out, const LoadedRun& run, size_t side) const {
+    if (!has_devices(run)) return {};
+    NL_TRY(const IntervalSet window, window_of(run, choices_[side]));
+    out["strip"] = analyze::strip_json(run.run.devices[choices_[side].device].device, window);
+    out["strip_ns"] = window.empty() ? 0 : window.back().end - window.front().begin;
+    return {};
   }
 
   /// Work by what launched it; what belongs to nothing is a row without a name.
@@ -325,9 +345,10 @@ class Comparer {
                 {"reshaped", row.reshaped},
                 {"match_confidence", row.matched > 0 ? json(row.confidence) : json(nullptr)},
                 {"metrics", metrics_json(row)}};
-    for (const auto& [judged, judgement] : repeats_.changes) {
+    for (size_t j = 0; j < repeats_.changes.size(); j++) {
+      const auto& [judged, judgement] = repeats_.changes[j];
       if (judged != index) continue;
-      out["statistics"] = to_json(judgement);
+      add_statistics(out, judgement, repeats_.change_series[j]);
       if (judgement.p_adjusted) out["p_adjusted"] = *judgement.p_adjusted;
     }
     return out;

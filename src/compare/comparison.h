@@ -21,6 +21,7 @@ struct CompareOptions {
   int64_t top = 20;             ///< rows of changes; what they leave out is a row of its own
   double practical_bound = 0.01;
   bool keep_warm_up = false;
+  bool with_figures = false;  ///< also what pictures need: strips of time, and the values of all runs
   analyze::AnalysisOptions analysis = {};  ///< phases and peaks
   std::function<void(double fraction)> progress = [](double) {};
 };

@@ -147,6 +147,8 @@ Result<Repeats> judge_repeats(const std::vector<RunSample>& base, const std::vec
   repeats.window = judged[0].front();
   for (size_t i = 0; i < parts.size(); i++) repeats.parts.emplace_back(parts[i], judged[1][i]);
   for (size_t i = 0; i < rows.size(); i++) repeats.changes.emplace_back(rows[i], judged[2][i]);
+  repeats.part_series = part_level.series;
+  repeats.change_series = row_level.series;
   return repeats;
 }
 

@@ -24,6 +24,7 @@ struct Repeats {
   stats::Judgement window;
   std::vector<std::pair<Part, stats::Judgement>> parts;
   std::vector<std::pair<size_t, stats::Judgement>> changes;  ///< index of the row, judgement
+  std::vector<stats::Series> part_series, change_series;     ///< what they were judged by
 };
 
 /// Window, then parts, then rows of changes with at least 0.1 % of the window whose names are in no other

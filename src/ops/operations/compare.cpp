@@ -4,12 +4,16 @@
 #include <cmath>
 #include <utility>
 
+#include "base/files.h"
 #include "compare/comparison.h"
 #include "ops/analysis_options.h"
 #include "ops/compare_gate.h"
 #include "ops/expectations.h"
 #include "ops/run_names.h"
 #include "ops/text.h"
+#include "report/compare_html.h"
+#include "report/compare_junit.h"
+#include "report/compare_md.h"
 #include "store/run_document.h"
 
 namespace nl::ops {
@@ -36,7 +40,10 @@ constexpr char kParameters[] = R"({
     "allow_inconclusive": {"type": "boolean", "description": "let an inconclusive comparison pass the gate"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
-    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"}
+    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
+    "html": {"type": "string", "x-file": true, "x-host-path": true, "description": "write the comparison as one HTML page to this file"},
+    "markdown": {"type": "string", "x-file": true, "x-host-path": true, "description": "write a comment for a pull request to this file"},
+    "junit": {"type": "string", "x-file": true, "x-host-path": true, "description": "write JUnit XML for a CI system to this file"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -51,7 +58,8 @@ constexpr char kResult[] = R"({
     "parts": {"type": "array", "items": {"type": "object", "required": ["kind", "name", "base_ns", "new_ns", "delta_ns"]}},
     "changes": {"type": "array", "items": {"type": "object",
       "required": ["kind", "name", "base", "new", "delta_ns", "match_confidence", "metrics"]}},
-    "gate": {"type": "object", "required": ["passed", "reason"]}
+    "gate": {"type": "object", "required": ["passed", "reason"]},
+    "files": {"type": "array", "description": "written reports", "items": {"type": "object", "required": ["format", "name", "bytes"]}}
   }})";
 
 Result<compare::RunInput> input_of(Context& context, const std::string& name) {
@@ -110,6 +118,7 @@ Result<compare::CompareOptions> compare_options(Context& context, const json& pa
   options.window = parameters.value("window", "auto");
   options.top = parameters.value("top", int64_t{15});
   options.keep_warm_up = parameters.value("keep_warm_up", false);
+  options.with_figures = parameters.contains("html");
   NL_TRY(options.practical_bound, parse_share("--threshold", parameters.value("threshold", "1%")));
   options.progress = [&context](double fraction) { context.progress({"comparing", fraction}); };
   return options;
@@ -148,7 +157,70 @@ GateResult judge_all(const json& data, const GateOptions& options) {
   return judge_gate(data, options);
 }
 
+// ---- Reports
+
+/// For a shell, as it would be typed.
+std::string quoted(const std::string& text) {
+  static constexpr char kPlain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+void add_runs(std::string& command, const char* option, const json& side) {
+  command += option;
+  for (const json& run : side["runs"]) command += " " + run.get<std::string>();
+}
+
+/// Names the runs by their ids, so that it says the same on any machine.
+std::string command_of(const json& comparison, const json& parameters) {
+  std::string command = "neurolens compare";
+  add_runs(command, " --base", comparison["base"]);
+  add_runs(command, " --new", comparison["new"]);
+  for (const char* key : {"window", "top", "threshold", "allow_untested", "expect", "peaks"}) {
+    if (!parameters.contains(key)) continue;
+    std::string option = key;
+    std::replace(option.begin(), option.end(), '_', '-');
+    const json& value = parameters[key];
+    command += " --" + option + " " + quoted(value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  for (const std::string& phase : parameters.value("phase", std::vector<std::string>()))
+    command += " --phase " + quoted(phase);
+  if (parameters.value("keep_warm_up", false)) command += " --keep-warm-up";
+  if (parameters.value("gate", false)) command += " --gate";
+  if (parameters.value("allow_inconclusive", false)) command += " --allow-inconclusive";
+  return command;
+}
+
+constexpr struct {
+  const char* format;
+  std::string (*write)(const json& comparison, const report::CompareProvenance& provenance);
+} kReports[] = {
+    {"html", report::compare_html}, {"markdown", report::compare_markdown}, {"junit", report::compare_junit}};
+
+Result<void> write_reports(const json& parameters, json& comparison) {
+  const report::CompareProvenance provenance{NEUROLENS_VERSION, command_of(comparison, parameters)};
+  json files = json::array();
+  for (const auto& kind : kReports) {
+    if (!parameters.contains(kind.format)) continue;
+    const std::string path = parameters[kind.format], text = kind.write(comparison, provenance);
+    NL_CHECK(replace_file(path, text));
+    files.push_back({{"format", kind.format}, {"name", path}, {"bytes", text.size()}});
+  }
+  if (!files.empty()) comparison["files"] = files;
+  return {};
+}
+
+Result<void> check_files(const Context& context, const json& parameters) {
+  for (const auto& kind : kReports) {
+    if (parameters.contains(kind.format)) NL_CHECK(may_name_files(context));
+  }
+  return {};
+}
+
 Result<Outcome> run(Context& context, const json& given) {
+  NL_CHECK(check_files(context, given));
   NL_TRY(const auto expected, expectations_of(context, given));
   NL_TRY(const auto sides, sides_of(given, expected));
   const json parameters = with_expected_options(given, expected);
@@ -166,18 +238,11 @@ Result<Outcome> run(Context& context, const json& given) {
     outcome.data["gate"] = {{"passed", result.passed}, {"reason", result.reason}};
     outcome.exit_code = result.passed ? 0 : 1;
   }
+  NL_CHECK(write_reports(parameters, outcome.data));
   return outcome;
 }
 
 // ---- Text
-
-std::string signed_duration(int64_t ns) {
-  return (ns > 0 ? "+" : ns < 0 ? "-" : "") + duration_text(std::abs(ns));
-}
-
-std::string signed_percent(double share) {
-  return (share > 0 ? "+" : "") + percent_text(share);
-}
 
 /// A bar to the left for less and to the right for more, from one axis.
 std::string delta_bar(int64_t delta, int64_t largest, size_t half) {
@@ -200,8 +265,8 @@ std::string verdict_text(const json& data, const TextStyle& style) {
 
 std::string wall_text(const json& data, const TextStyle& style) {
   const int64_t base = data["base"]["window_ns"], next = data["new"]["window_ns"];
-  std::string change = signed_duration(data["delta_ns"]);
-  if (!data["ratio"].is_null()) change += " (" + signed_percent(data["ratio"].get<double>() - 1) + ")";
+  std::string change = signed_duration_text(data["delta_ns"]);
+  if (!data["ratio"].is_null()) change += " (" + signed_percent_text(data["ratio"].get<double>() - 1) + ")";
   const std::string unit = data["unit"];
   const std::string many = data["base"]["units"] == 1 && data["new"]["units"] == 1
                                ? ""
@@ -259,9 +324,9 @@ std::string parts_text(const json& data, const TextStyle& style) {
     if (std::abs(delta) * 200 < largest) continue;
     const std::string kind = part["kind"], name = part["name"];
     table.add({kind == name ? name : kind + " " + name, duration_text(part["base_ns"]),
-               duration_text(part["new_ns"]), signed_duration(delta), delta_bar(delta, largest, 12)});
+               duration_text(part["new_ns"]), signed_duration_text(delta), delta_bar(delta, largest, 12)});
   }
-  return fmt::format("\nWhere the difference of {} is\n", signed_duration(data["delta_ns"])) +
+  return fmt::format("\nWhere the difference of {} is\n", signed_duration_text(data["delta_ns"])) +
          table.text("  ", true, style);
 }
 
@@ -284,14 +349,14 @@ std::string changes_text(const json& data, const TextStyle& style) {
   const size_t width = style.width > 100 ? static_cast<size_t>(style.width) - 75 : 28;
   for (const json& change : data["changes"]) {
     if (change["delta_ns"] == 0) continue;
-    table.add({signed_duration(change["delta_ns"]), time(change["base"]), time(change["new"]),
+    table.add({signed_duration_text(change["delta_ns"]), time(change["base"]), time(change["new"]),
                calls_text(change), change["kind"], change["class"],
                shortened(change["name"].get<std::string>(), width)});
   }
   std::string out = "\nWhat changed in the work, largest first\n" + table.text("  ", true, style);
   const int64_t rest = data["not_shown"]["rows"];
   if (rest > 0)
-    out += fmt::format("  {} more rows: {}\n", rest, signed_duration(data["not_shown"]["delta_ns"]));
+    out += fmt::format("  {} more rows: {}\n", rest, signed_duration_text(data["not_shown"]["delta_ns"]));
   return out;
 }
 
@@ -330,9 +395,16 @@ std::string across_text(const json& data, const TextStyle& style) {
                duration_text(row["new"]["time_ns"]), ratio_or_dash(row["time_ratio"]),
                ratio_or_dash(row["hardware_ratio"]), share_or_dash(row["base"]["roof_share"]),
                share_or_dash(row["new"]["roof_share"]),
-               row["lost_ns"].is_null() ? "-" : signed_duration(row["lost_ns"])});
+               row["lost_ns"].is_null() ? "-" : signed_duration_text(row["lost_ns"])});
   }
   return out + table.text("  ", true, style);
+}
+
+std::string files_text(const json& data, const TextStyle& style) {
+  std::string out;
+  for (const json& file : data.value("files", json::array()))
+    out += fmt::format("{}  {}\n", file["name"].get<std::string>(), dim(bytes_text(file["bytes"]), style));
+  return out.empty() ? out : "\n" + out;
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
@@ -347,7 +419,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     out += "  " + bold(data["gate"]["passed"].get<bool>() ? "gate passed" : "gate failed", style) + ": " +
            data["gate"]["reason"].get<std::string>() + "\n";
   out += limits_text(data["expectations"], style) + parts_text(data, style);
-  return out + (data["across"].is_null() ? changes_text(data, style) : across_text(data, style));
+  out += data["across"].is_null() ? changes_text(data, style) : across_text(data, style);
+  return out + files_text(data, style);
 }
 
 }  // namespace
