@@ -13,6 +13,9 @@
 namespace nl::bench {
 namespace {
 
+/// Seeds 1 to 15 served to choose the constants of the method; what is printed comes from others.
+constexpr uint64_t kSeed = 7001;
+
 struct Score {
   int breaks = 0, found = 0, hits = 0;
   int series = 0, with_false = 0;
@@ -78,7 +81,7 @@ void print_quality(int series, int permutations) {
       "plain: precision | recall | "
       "series with a false point |\n|---|---|---|---|---|---|---|---|\n");
   Score ours_all, plain_all;
-  uint64_t seed = 1;
+  uint64_t seed = kSeed;
   for (const Shape& shape : shapes()) {
     Score ours, plain;
     Noise noise(seed++), shuffling(seed + 1000);
