@@ -52,11 +52,14 @@ void add_row(json& rows, const T& what, const json& device) {
   rows.push_back(std::move(row));
 }
 
-void add_patterns(RunAnalysis& analysis, const PreparedRun& run, const Measured& measured) {
+Result<void> add_patterns(RunAnalysis& analysis, store::Connection& connection, const PreparedRun& run,
+                          const Measured& measured) {
+  NL_TRY(const OpShapes shapes, load_op_shapes(connection, run));
   analysis.patterns = json::array();
   for (const MeasuredDevice& device : measured.devices)
-    analysis.patterns.push_back(work_pattern(run, device.state->device, measured.window));
+    analysis.patterns.push_back(work_pattern(run, shapes, device.state->device, measured.window));
   for (const Step& step : run.windows.steps.list) analysis.step_durations_ns.push_back(step.time.length());
+  return {};
 }
 
 /// Of all devices, the most time at stake first.
@@ -89,7 +92,7 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   for (MeasuredDevice& device : measured.devices) add_waits(device, collectives);
   RunAnalysis analysis;
   analysis.data = analysis_json(run, measured, taxonomy, options);
-  if (options.with_patterns) add_patterns(analysis, run, measured);
+  if (options.with_patterns) NL_CHECK(add_patterns(analysis, connection, run, measured));
   analysis.data["layers"] = layers;
   analysis.data["collectives"] = collectives;
   analysis.data["counters"] = std::move(counters);

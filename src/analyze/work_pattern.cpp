@@ -12,6 +12,8 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostRows = 2000;
+constexpr size_t kMostShapes = 1000;
+constexpr size_t kMostShapeText = 1000;
 constexpr double kOctavesOfAStep = 2;
 
 struct Key {
@@ -27,10 +29,14 @@ struct Row {
   int64_t total_ns = 0;
 };
 
+uint32_t op_of(const Work& work) {
+  return work.table == WorkTable::kSpans ? work.row : work.op;
+}
+
 Key key_of(const PreparedRun& run, const Work& work) {
   if (work.kind == WorkKind::kCopy && work.table != WorkTable::kSpans) return {kNoRow, OpClass::k_memory};
   const Spans& spans = run.timeline.spans;
-  const uint32_t op = work.table == WorkTable::kSpans ? work.row : work.op;
+  const uint32_t op = op_of(work);
   if (op == kNoRow || spans.kind[op] != model::SpanKind::op) return {kNoRow, run.classes.kernel[work.name]};
   return {spans.op_type[op], run.classes.op[spans.op_type[op]]};
 }
@@ -99,7 +105,73 @@ json row_json(const Row& row, double typical) {
           {"sizes", sizes_of(row, typical)}};
 }
 
+/// By time, then shape.
+json shapes_json(const OpShapes& shapes, const Device& device, const IntervalSet& window) {
+  std::map<uint32_t, int64_t> by_text;
+  for (const Work& work : device.work) {
+    const uint32_t op = op_of(work);
+    if (op == kNoRow || op >= shapes.by_span.size() || !contains(window, work.start)) continue;
+    if (const uint32_t text = shapes.by_span[op]; text != kNoRow) by_text[text] += work.end - work.start;
+  }
+  std::map<std::string, int64_t> by_shape;
+  for (const auto& [text, ns] : by_text) {
+    if (std::string shape = shape_of_first_tensor(shapes.texts[text]); !shape.empty()) by_shape[shape] += ns;
+  }
+  std::vector<std::pair<int64_t, std::string>> rows;
+  for (const auto& [shape, ns] : by_shape) rows.emplace_back(-ns, shape);
+  std::sort(rows.begin(), rows.end());
+  if (rows.size() > kMostShapes) rows.resize(kMostShapes);
+  json list = json::array();
+  for (const auto& [ns, shape] : rows) list.push_back({{"shape", shape}, {"total_ns", -ns}});
+  return list;
+}
+
+bool is_size(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/// The sizes between two brackets with x between; empty if there is anything else.
+std::string sizes_text(std::string_view inside) {
+  std::string out;
+  for (const char c : inside) {
+    if (c == ',') out += 'x';
+    if (is_size(c)) out += c;
+    if (c != ',' && !is_size(c) && !is_blank(c)) return {};
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string shape_of_first_tensor(std::string_view shapes) {
+  std::string alone;
+  for (size_t from = shapes.find('['); from != std::string_view::npos; from = shapes.find('[', from + 1)) {
+    const size_t end = shapes.find_first_of("[]", from + 1);
+    if (end == std::string_view::npos) break;
+    if (shapes[end] == '[' || end - from > kMostShapeText) continue;
+    const std::string sizes = sizes_text(shapes.substr(from + 1, end - from - 1));
+    if (const size_t first = sizes.find('x'); first != std::string::npos) return sizes.substr(first + 1);
+    if (alone.empty()) alone = sizes;
+  }
+  return alone;
+}
+
+Result<OpShapes> load_op_shapes(store::Connection& connection, const PreparedRun& run) {
+  OpShapes out;
+  out.by_span.assign(run.timeline.spans.size(), kNoRow);
+  size_t row = 0;
+  NL_CHECK(connection.stream("SELECT shapes FROM spans", [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size() && row < out.by_span.size(); i++, row++) {
+      if (!chunk.is_null(0, i)) out.by_span[row] = out.texts.add(chunk.text(0, i));
+    }
+    return {};
+  }));
+  return out;
+}
 
 std::array<double, kSizeSteps> size_shares(double octaves) {
   const double at = std::clamp(octaves / kOctavesOfAStep + kSizeSteps / 2, 0.0, kSizeSteps - 1.0);
@@ -110,7 +182,8 @@ std::array<double, kSizeSteps> size_shares(double octaves) {
   return shares;
 }
 
-json work_pattern(const PreparedRun& run, const Device& device, const IntervalSet& window) {
+json work_pattern(const PreparedRun& run, const OpShapes& shapes, const Device& device,
+                  const IntervalSet& window) {
   const std::vector<Row> rows = rows_of(run, device, window);
   size_t pieces = 0;
   int64_t total = 0, left_out = 0;
@@ -132,7 +205,8 @@ json work_pattern(const PreparedRun& run, const Device& device, const IntervalSe
           {"total_ns", total},
           {"typical_log2_ns", typical},
           {"rows", std::move(list)},
-          {"left_out", {{"rows", rows.size() - shown}, {"total_ns", left_out}}}};
+          {"left_out", {{"rows", rows.size() - shown}, {"total_ns", left_out}}},
+          {"shapes", shapes_json(shapes, device, window)}};
 }
 
 }  // namespace nl::analyze

@@ -57,7 +57,9 @@ double weight_of(Mask mask);
 /// Columns of all dimensions of the mask together.
 size_t columns_of(Mask mask);
 
-inline constexpr size_t kOpColumns = 64;
+inline constexpr size_t kOpColumns = 32;
+inline constexpr size_t kShapeColumns = 64;
+inline constexpr size_t kWidthColumns = 32;
 inline constexpr size_t kColumns = [] {
   size_t sum = 0;
 #define NL_DIMENSION(id, columns, kind, weight, name, formula) sum += (columns);

@@ -51,6 +51,7 @@ class Builder {
     add_counters();
     add_window();
     add_pieces();
+    add_shapes();
     add_tails();
     add_steps();
     return std::move(out_);
@@ -249,6 +250,24 @@ class Builder {
     set(Dimension::ops, ops);
     set(Dimension::sizes, sizes);
     set(Dimension::op_sizes, both);
+  }
+
+  void add_shapes() {
+    std::vector<double> shapes(kShapeColumns), widths(kWidthColumns);
+    int64_t known = 0;
+    for (const auto& [shape, ns] : pieces_.shapes) {
+      const double share =
+          static_cast<double>(ns) / static_cast<double>(std::max<int64_t>(pieces_.total_ns, 1));
+      shapes[hash_of(shape, 0) % kShapeColumns] += share;
+      widths[hash_of(shape.substr(shape.rfind('x') + 1), 0) % kWidthColumns] += share;
+      known += ns;
+    }
+    if (known <= 0 || static_cast<double>(known) < kLeastCover * static_cast<double>(pieces_.total_ns)) {
+      absent(Dimension::shapes, "too little of the time is of ops with shapes");
+      return absent(Dimension::widths, "too little of the time is of ops with shapes");
+    }
+    set(Dimension::shapes, shapes);
+    set(Dimension::widths, widths);
   }
 
   static double tail_place(double ratio) { return (std::min(ratio, kMostRatio) - 1) / (kMostRatio - 1); }

@@ -97,10 +97,14 @@ bool shows_layers(const json& measures) {
 Pieces pieces_of(const json& measures) {
   if (shows_layers(measures)) return joined(layer_rows(measures.at("layers")));
   std::vector<PieceRow> rows;
+  std::map<std::string, int64_t> shapes;
   for (const json& pattern : measures.at("patterns")) {
     for (const json& row : pattern.at("rows")) rows.push_back(row_of(row));
+    for (const json& row : pattern.at("shapes")) shapes[row.at("shape")] += row.at("total_ns").get<int64_t>();
   }
-  return joined(std::move(rows));
+  Pieces pieces = joined(std::move(rows));
+  pieces.shapes = std::move(shapes);
+  return pieces;
 }
 
 }  // namespace nl::fingerprint

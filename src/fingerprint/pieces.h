@@ -2,6 +2,7 @@
 // The work of a run by op type, of all its devices together: what shares are taken of.
 
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct PieceRow {
 struct Pieces {
   std::vector<PieceRow> rows;  ///< by token, each once
   int64_t total_ns = 0;
+  std::map<std::string, int64_t> shapes;  ///< time by shape, of the ops that have one
 };
 
 /// From the measures of a run: patterns of work or, where the source shows whole inferences, the layers.

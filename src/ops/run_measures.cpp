@@ -7,6 +7,7 @@
 
 #include "analyze/definitions.h"
 #include "base/files.h"
+#include "base/sha256.h"
 #include "ops/named_analysis.h"
 #include "store/run_views.h"
 
@@ -202,7 +203,9 @@ Result<void> keep(const NamedRun& run, const Measures& measures) {
 }  // namespace
 
 std::string measures_version() {
-  static const std::string kName = std::to_string(kVersion) + "-" + analyze::definitions_hash();
+  static const std::string kName =
+      std::to_string(kVersion) + "-" +
+      sha256_hex(analyze::definitions_hash() + store::derived_folder("")).substr(0, 12);
   return kName;
 }
 

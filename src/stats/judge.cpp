@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numbers>
 
+#include "base/portable_log.h"
 #include "stats/distributions.h"
 #include "stats/effect.h"
 #include "stats/false_discovery.h"
@@ -134,14 +137,20 @@ bool is_at_least(double n, int64_t runs) {
   return n >= static_cast<double>(runs);
 }
 
-/// Spread of the logarithms inside the two sides.
+/// Infinite where there is none.
+double natural_log(double x) {
+  if (!(x > 0) || !std::isfinite(x)) return std::numeric_limits<double>::infinity();
+  return portable_log2(x) * std::numbers::ln2;
+}
+
+/// Spread of the logarithms inside the two sides; absent if a value is zero.
 std::optional<double> log_spread(const Series& series) {
   double squares = 0;
   size_t freedom = 0;
   for (const auto* side : {&series.base, &series.candidate}) {
     double mean = 0;
-    for (const double v : *side) mean += std::log(v) / static_cast<double>(side->size());
-    for (const double v : *side) squares += (std::log(v) - mean) * (std::log(v) - mean);
+    for (const double v : *side) mean += natural_log(v) / static_cast<double>(side->size());
+    for (const double v : *side) squares += (natural_log(v) - mean) * (natural_log(v) - mean);
     freedom += side->size() - 1;
   }
   const double spread = std::sqrt(squares / static_cast<double>(freedom));
@@ -153,7 +162,7 @@ std::optional<double> log_spread(const Series& series) {
 std::optional<int64_t> runs_by_spread(const Series& series, double ratio, const JudgeOptions& options) {
   constexpr double kEfficiency = 0.955;  // of ranks against means, for normal values
   const auto spread = log_spread(series);
-  const double gap = std::abs(std::abs(std::log(ratio)) - std::log1p(options.practical_bound));
+  const double gap = std::abs(std::abs(natural_log(ratio)) - natural_log(1 + options.practical_bound));
   if (!spread || !std::isfinite(gap) || gap == 0) return std::nullopt;
   const double z = normal_quantile(1 - (1 - kConfidence) / 2) + normal_quantile(0.8);
   const double n = std::ceil(2 * (z * *spread / gap) * (z * *spread / gap) / kEfficiency);
@@ -181,8 +190,8 @@ double p_to_be_named(const Judgements& level, double alpha) {
 
 void say_what_is_missing(const Series& series, Judgement& out, double needed_p, const JudgeOptions& options) {
   const auto have = static_cast<int64_t>(std::min(out.base.n, out.candidate.n));
-  const double bound = std::log1p(options.practical_bound);
-  const bool may_be_change = std::abs(std::log(*out.ratio)) > bound;
+  const double bound = natural_log(1 + options.practical_bound);
+  const bool may_be_change = std::abs(natural_log(*out.ratio)) > bound;
   auto needed = runs_by_spread(series, *out.ratio, options);
   if (!needed) return;
   needed = std::max({*needed, runs_to_reach(may_be_change ? needed_p : 1 - kConfidence), have + 1});

@@ -219,6 +219,13 @@ Result<bool> RunIndex::has_source_of_size(int64_t bytes) {
   return found != 0;
 }
 
+Result<std::vector<std::string>> RunIndex::all_ids() {
+  std::vector<std::string> ids;
+  NL_CHECK(db_.each("SELECT run_id FROM runs ORDER BY run_id", {},
+                    [&](const SqliteRow& r) { ids.push_back(r.text(0)); }));
+  return ids;
+}
+
 Result<std::vector<std::string>> RunIndex::on_the_way() {
   std::vector<std::string> ids;
   NL_CHECK(db_.each("SELECT run_id FROM runs WHERE on_the_way = 1 ORDER BY run_id", {},

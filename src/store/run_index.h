@@ -76,6 +76,8 @@ class RunIndex {
   Result<std::string> run_with_source(const std::string& sha256);
   Result<bool> has_source_of_size(int64_t bytes);
   Result<std::vector<std::string>> on_the_way();
+  /// Of all runs, sorted.
+  Result<std::vector<std::string>> all_ids();
   Sqlite& db() { return db_; }
 
  private:

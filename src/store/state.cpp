@@ -128,6 +128,13 @@ Result<std::optional<Receipt>> State::receipt(const std::string& run_id) {
   return found;
 }
 
+Result<std::map<std::string, std::string>> State::documents() {
+  std::map<std::string, std::string> hashes;
+  NL_CHECK(db_.each("SELECT run_id, document_sha256 FROM receipts ORDER BY run_id", {},
+                    [&](const SqliteRow& r) { hashes.emplace_hint(hashes.end(), r.text(0), r.text(1)); }));
+  return hashes;
+}
+
 Result<bool> State::keep(const std::string& run_id) {
   NL_TRY(const int64_t marked,
          db_.integer("SELECT count(*) FROM receipts WHERE run_id = ? AND on_the_way = 1", {run_id}));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -76,6 +77,8 @@ class State {
   /// A receipt that is there already stays; only the hash of run.json is renewed.
   Result<void> put_receipt(const std::string& run_id, const Receipt& receipt);
   Result<std::optional<Receipt>> receipt(const std::string& run_id);
+  /// By run id: the sha256 of its run.json when it was written last.
+  Result<std::map<std::string, std::string>> documents();
   /// Clears the mark `on_the_way`. True if it was set.
   Result<bool> keep(const std::string& run_id);
   /// Removes all that is known of a run.

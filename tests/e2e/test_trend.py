@@ -149,6 +149,15 @@ def test_picture_is_valid_xml(neurolens, history, tmp_path):
     assert len(circles) == 2 * RUNS
 
 
+def test_picture_escapes_names(neurolens, history, tmp_path):
+    for run in neurolens("runs", "--where", "model=steady", "--limit", "100", "--json").data["runs"]:
+        neurolens("label", run["run_id"], 'model=<b>&"x"')
+    picture = tmp_path / "trend.svg"
+    neurolens("trend", "--kernel", "gemm", "--where", 'model=<b>&"x"', "--svg", picture)
+    text = "".join(xml.etree.ElementTree.fromstring(picture.read_text()).itertext())
+    assert '<b>&"x"' in text
+
+
 def test_bad_questions(neurolens, history):
     neurolens("trend", "--metric", "no_such", code=BAD_INPUT)
     neurolens("trend", "--class", "no_such", code=BAD_INPUT)

@@ -22,8 +22,8 @@ constexpr char kParameters[] = R"({
   "properties": {
     "metric": {"type": "string", "default": "step_time",
                "description": "step_time (median of the steps), or the id of a metric of the busiest device, e.g. total_time"},
-    "kernel": {"type": "string", "description": "instead of a metric: time per step of kernels whose name has this part"},
-    "class": {"type": "string", "description": "instead of a metric: time per step of a class of kernels, e.g. gemm"},
+    "kernel": {"type": "string", "description": "instead of a metric: time of kernels whose name has this part, per step, or of the capture where a run marks no steps"},
+    "class": {"type": "string", "description": "instead of a metric: time of a class of kernels, e.g. gemm, in the same way"},
     "group_by": {"type": "string", "default": "model,device",
                  "description": "one series for each value of these labels or fields (device, backend, format), divided by commas"},
     "where": {"type": "array", "items": {"type": "string"},
