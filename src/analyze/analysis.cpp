@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analyze/limiter.h"
+#include "analyze/strip.h"
 #include "model/batch.h"
 
 namespace nl::analyze {
@@ -16,7 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kStepsShown = 200;
-constexpr size_t kStripBuckets = 240;
 constexpr size_t kMemorySamples = 400;
 
 json optional_number(const std::optional<int32_t>& number) {
@@ -146,20 +146,6 @@ json classes_json(const MetricSet& metrics) {
     if (ns && *ns > 0) classes[std::string(op_class_name(op_class))] = static_cast<int64_t>(*ns);
   }
   return classes;
-}
-
-/// How a window looks over time: for each of equal stretches, the ns of each part of the decomposition.
-json strip_json(const Device& device, const IntervalSet& window) {
-  json strip = json::array();
-  if (window.empty()) return strip;
-  const int64_t begin = window.front().begin, length = window.back().end - begin;
-  const auto buckets = static_cast<int64_t>(std::min<size_t>(kStripBuckets, static_cast<size_t>(length)));
-  const auto edge = [&](int64_t i) { return begin + length / buckets * i + length % buckets * i / buckets; };
-  for (int64_t i = 0; i < buckets; i++) {
-    const Decomposition sum = decompose(device, intersect(window, {{edge(i), edge(i + 1)}}));
-    strip.push_back({sum.compute_ns, sum.exposed_comm_ns, sum.exposed_copy_ns, sum.idle_ns});
-  }
-  return strip;
 }
 
 json memory_json(const MemoryTimeline& memory, const IntervalSet& window) {
@@ -476,8 +462,13 @@ json metrics_json(const MetricSet& metrics) {
 }
 
 Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window) {
+  NL_TRY(auto pieces, window_named(window, run.timeline, run.windows));
+  return measure(run, sources, std::move(pieces));
+}
+
+Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet window) {
   Measured measured;
-  NL_TRY(measured.window, window_named(window, run.timeline, run.windows));
+  measured.window = std::move(window);
   for (const DeviceState& state : run.devices) {
     const json entry = hardware_of(sources.document, state.device);
     MeasuredDevice device{&state, hardware_name(entry), device_metrics(run, state, measured.window)};

@@ -40,13 +40,15 @@ struct Measured {
 
 /// What besides the time line a measure needs.
 struct Sources {
-  const nlohmann::json& document;  ///< run.json
+  nlohmann::json document;  ///< run.json
   std::map<int32_t, MemoryTimeline> memory = {};
   OpArguments arguments = {};
   std::vector<PoolSample> pool = {};
   PeakTable peaks;
 };
 
+Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet window);
+/// The window by its name.
 Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window);
 
 /// window, limiters, devices, steps, coverage, top_kernels, top_ops, top_modules, phases. See

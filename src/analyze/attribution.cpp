@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "analyze/host_calls.h"
+#include "analyze/module_paths.h"
 
 namespace nl::analyze {
 namespace {
@@ -107,53 +107,6 @@ class SeenSpans {
 
  private:
   std::vector<bool> seen_;
-};
-
-constexpr std::string_view kModule = "nn.Module: ";
-
-/// "Linear_37" without its number.
-std::string_view module_class(std::string_view name) {
-  name.remove_prefix(kModule.size());
-  const size_t end = name.find_last_not_of("0123456789");
-  return end != std::string_view::npos && name[end] == '_' ? name.substr(0, end) : name;
-}
-
-/// Paths of modules around spans, each found once.
-class ModulePaths {
- public:
-  explicit ModulePaths(const Timeline& run) : run_(run), is_module_(run.names.size()) {
-    for (size_t i = 0; i < is_module_.size(); i++) {
-      is_module_[i] = run.names[static_cast<uint32_t>(i)].starts_with(kModule);
-      any_ = any_ || is_module_[i];
-    }
-  }
-  bool any() const { return any_; }
-
-  const std::string& around(uint32_t span) {
-    std::vector<uint32_t> chain;
-    while (span != kNoRow && !known_.contains(span)) {
-      chain.push_back(span);
-      span = run_.spans.parent[span];
-    }
-    const std::string* path = span == kNoRow ? &none_ : known_[span];
-    for (auto it = chain.rbegin(); it != chain.rend(); ++it) known_[*it] = path = extended(path, *it);
-    return *path;
-  }
-
- private:
-  const std::string* extended(const std::string* path, uint32_t span) {
-    const uint32_t name = run_.spans.name[span];
-    if (!is_module_[name]) return path;
-    std::string longer = *path + (path->empty() ? "" : " / ") + std::string(module_class(run_.names[name]));
-    return &paths_.emplace(longer, longer).first->second;
-  }
-
-  const Timeline& run_;
-  std::vector<bool> is_module_;
-  bool any_ = false;
-  std::unordered_map<uint32_t, const std::string*> known_;
-  std::map<std::string, std::string> paths_;
-  const std::string none_;
 };
 
 /// Order of rows of one name.

@@ -322,7 +322,7 @@ json collectives_json(const Calls& calls, const LoadedFits& fits, int64_t window
 Result<json> run_collectives(store::Engine& engine, const store::RunFiles& files, const IntervalSet& window) {
   NL_TRY(auto stored, engine.connect());
   NL_CHECK(stored.run("CREATE SCHEMA stored; USE stored"));
-  NL_CHECK(assemble::create_stored_views(stored, files.bundle, files.derived));
+  NL_CHECK(assemble::create_stored_views(stored, files, files.derived));
   NL_TRY(auto calls, assemble::load_collectives(stored));
   LoadedFits fits;
   if (!calls.empty()) {

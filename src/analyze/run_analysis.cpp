@@ -6,17 +6,15 @@
 #include "analyze/engine_layers.h"
 #include "analyze/finding.h"
 #include "analyze/launch_counters.h"
+#include "analyze/loaded_run.h"
 #include "analyze/rule_set.h"
 #include "analyze/source_joins.h"
 #include "analyze/work_pattern.h"
-#include "base/files.h"
 
 namespace nl::analyze {
 namespace {
 
 using nlohmann::json;
-
-constexpr int64_t kMaxPeaksBytes = 1024 * 1024;
 
 /// A device that shows whole inferences, not kernels: the classes are those of the engine's layers.
 void use_layer_classes(Measured& measured, const json& layers) {
@@ -43,12 +41,6 @@ void add_waits(MeasuredDevice& device, const json& collectives) {
   }
   device.metrics.absent(Metric::collective_wait_time,
                         collectives.value("absent", "the rank is in no collective of several ranks"));
-}
-
-Result<PeakTable> peak_table(const AnalysisOptions& options) {
-  if (options.peaks_file.empty()) return PeakTable::built_in();
-  NL_TRY(const std::string text, read_small_file(options.peaks_file, kMaxPeaksBytes));
-  return PeakTable::with_file(text, options.peaks_file);
 }
 
 /// A row of a device's own.
@@ -89,24 +81,11 @@ void add_findings(RunAnalysis& analysis) {
 Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bundle, const json& document,
                                 const AnalysisOptions& options) {
   NL_TRY(const Taxonomy taxonomy, Taxonomy::built_in());
-  NL_TRY(const auto files, store::run_files(bundle));
-  NL_TRY(const auto engine, start.get());
-  NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false,
-                               {"tracks", "spans", "kernels", "copies", "syncs", "allocations", "ops",
-                                "span_tree", "kernel_links", "copy_links", "profiled_launches",
-                                "kernel_metrics", "kernel_advice", "clock_fits", "launch_matches"}));
-  NL_TRY(const PreparedRun run, prepare_run(connection, files, taxonomy, options.phases));
-  NL_TRY(PeakTable peaks, peak_table(options));
-  Sources sources{document, {}, {}, {}, std::move(peaks)};
-  NL_TRY(sources.memory, memory_timelines(connection, files));
-  NL_TRY(sources.arguments, load_op_arguments(connection, run));
-  const bool host_only = !run.devices.empty() && run.devices.front().device.is_host;
-  if (host_only) {
-    NL_TRY(sources.pool, pool_samples(connection));
-  }
+  NL_TRY(LoadedRun loaded, load_run(start, bundle, document, taxonomy, options));
+  auto& [engine, connection, files, run, sources] = loaded;
   NL_TRY(const json layers, engine_layers(connection, files, taxonomy, options.top));
-  NL_TRY(json counters, launch_counters(connection, files, document["hardware"], sources.peaks, options.top));
+  NL_TRY(json counters,
+         launch_counters(connection, files, sources.document["hardware"], sources.peaks, options.top));
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, layers);
   NL_TRY(const json collectives, run_collectives(*engine, files, measured.window));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assemble/clock_table.h"
+#include "assemble/derived_writer.h"
 #include "assemble/launch_joins.h"
 #include "base/files.h"
 #include "store/bundle_writer.h"
@@ -20,12 +21,6 @@ using store::Connection;
 using store::Engine;
 namespace tree = model::span_tree;
 
-constexpr size_t kBatchRows = 32 * 1024;
-
-std::string table_path(const std::string& folder, TableId table) {
-  return folder + "/" + store::table_file_name(model::table(table).name);
-}
-
 /// The tables first, so that the mark never outlives them.
 Result<void> mark_complete(const std::string& folder) {
   std::string names;
@@ -38,50 +33,13 @@ Result<void> mark_complete(const std::string& folder) {
   return write_file_durably(folder + "/complete", names);
 }
 
-/// Rows of one derived table, in batches to a writer.
-class RowWriter {
- public:
-  RowWriter(const std::shared_ptr<Engine>& engine, TableId table, const std::string& folder)
-      : table_(table), writer_(engine, table, table_path(folder, table), store::TableWriter::Columns::kAll) {}
-
-  size_t add() { return batch_->add_row(table_); }
-  void set(size_t row, int column, int64_t value) {
-    if (value != kNull) batch_->set(table_, row, column, value);
-  }
-  void set_text(size_t row, int column, std::string_view text) {
-    batch_->set_text(table_, row, column, text);
-  }
-  /// To be called after each row.
-  Result<void> flush_if_full() {
-    if (batch_->rows(table_).size() < kBatchRows) return {};
-    return writer_.push(std::exchange(batch_, new_batch()));
-  }
-  Result<void> finish() {
-    if (batch_->rows(table_).size() > 0) NL_CHECK(writer_.push(std::move(batch_)));
-    NL_CHECK(writer_.finish());
-    return {};
-  }
-
- private:
-  TableId table_;
-  std::shared_ptr<model::Batch> new_batch() {
-    auto batch = pool_.take();
-    batch->rows(table_).reserve(kBatchRows);
-    return batch;
-  }
-
-  model::BatchPool pool_;
-  store::TableWriter writer_;
-  std::shared_ptr<model::Batch> batch_ = new_batch();
-};
-
 // ---- In memory
 // ------------------------------------------------------------------------------------------------------
 
 Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string& folder,
                         const SpanForest& spans) {
   if (spans.size() == 0) return {};
-  RowWriter writer(engine, TableId::span_tree, folder);
+  DerivedWriter writer(engine, TableId::span_tree, folder);
   for (size_t i = 0; i < spans.size(); i++) {
     const SpanPlace place = spans.place(i);
     const size_t row = writer.add();
@@ -140,7 +98,7 @@ Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::strin
   static_assert(int{model::kernel_links::launch_span_id} == int{model::copy_links::launch_span_id});
   static_assert(int{model::kernel_links::op_id} == int{model::copy_links::op_id});
   if (works.empty()) return {};
-  RowWriter writer(engine, table, folder);
+  DerivedWriter writer(engine, table, folder);
   for (const LaunchedWork& work : works) {
     const size_t row = writer.add();
     if (const int64_t span = launches.find(work); span != kNull) {
@@ -188,7 +146,7 @@ Result<void> write_tree_by_sorting(Connection& connection, const std::string& fo
   NL_CHECK(appender.finish());
   NL_CHECK(connection.run(
       "COPY (SELECT parent_id, depth, op_id, crosses_parent FROM places ORDER BY span_id) TO " +
-      store::sql_quoted(table_path(folder, TableId::span_tree)) + " " + store::parquet_options(rows)));
+      store::sql_quoted(derived_path(folder, TableId::span_tree)) + " " + store::parquet_options(rows)));
   return connection.run("DROP TABLE places");
 }
 
@@ -198,7 +156,7 @@ Result<void> write_links_by_joining(Connection& connection, const std::string& f
                                     const std::string& table, const std::string& key, TableId links) {
   NL_TRY(const int64_t rows, connection.integer("SELECT count(*) FROM " + table));
   if (rows == 0) return {};
-  const std::string tree_path = table_path(folder, TableId::span_tree);
+  const std::string tree_path = derived_path(folder, TableId::span_tree);
   const std::string places = path_exists(tree_path)
                                  ? "(SELECT file_row_number AS span_id, op_id FROM read_parquet(" +
                                        store::sql_quoted(tree_path) + ", file_row_number = true))"
@@ -213,7 +171,7 @@ Result<void> write_links_by_joining(Connection& connection, const std::string& f
                         "WHERE kind IN ('runtime', 'op') AND correlation_id <> 0 GROUP BY ALL) l "
                         "ON l.correlation_id = f.correlation_id AND l.id_scope = f.id_scope LEFT JOIN " +
                         places + " t ON t.span_id = l.span_id ORDER BY f." + key + ") TO " +
-                        store::sql_quoted(table_path(folder, links)) + " " + store::parquet_options(rows));
+                        store::sql_quoted(derived_path(folder, links)) + " " + store::parquet_options(rows));
 }
 
 // ---- Between sources
@@ -222,7 +180,7 @@ Result<void> write_launch_matches(const std::shared_ptr<Engine>& engine, Connect
                                   const std::string& folder) {
   namespace columns = model::launch_matches;
   NL_TRY(const auto joined, join_launches(connection));
-  RowWriter writer(engine, TableId::launch_matches, folder);
+  DerivedWriter writer(engine, TableId::launch_matches, folder);
   for (const auto& launch : joined) {
     const size_t row = writer.add();
     if (launch) {
@@ -236,10 +194,8 @@ Result<void> write_launch_matches(const std::shared_ptr<Engine>& engine, Connect
   return writer.finish();
 }
 
-/// Tables that need the facts of several sources. Tree and links are written already.
-Result<void> write_joins(const std::shared_ptr<Engine>& engine, const std::string& bundle,
-                         const std::string& folder) {
-  NL_TRY(auto files, store::run_files(bundle));
+Result<void> match_replayed_launches(const std::shared_ptr<Engine>& engine, store::RunFiles files,
+                                     const std::string& folder) {
   if (!files.tables.contains("profiled_launches") || !files.tables.contains("kernels")) return {};
   files.derived = folder;
   NL_CHECK(mark_complete(folder));  // views see only what is marked
@@ -248,6 +204,14 @@ Result<void> write_joins(const std::shared_ptr<Engine>& engine, const std::strin
   NL_CHECK(store::create_views(connection, files, true));
   NL_CHECK(write_launch_matches(engine, connection, folder));
   return connection.run("USE main; DROP SCHEMA joins CASCADE");
+}
+
+/// What needs the facts as a whole, and the end of the derived tables. Tree and links are written already.
+Result<void> finish_tables(const std::shared_ptr<Engine>& engine, const store::RunFiles& files,
+                           const std::string& folder) {
+  NL_CHECK(match_replayed_launches(engine, files, folder));
+  NL_CHECK(write_clock_fits(engine, files, folder));
+  return mark_complete(folder);
 }
 
 Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string& bundle,
@@ -259,9 +223,7 @@ Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string
   NL_CHECK(write_tree_by_sorting(connection, folder));
   NL_CHECK(write_links_by_joining(connection, folder, "kernels", "kernel_id", TableId::kernel_links));
   NL_CHECK(write_links_by_joining(connection, folder, "copies", "copy_id", TableId::copy_links));
-  NL_CHECK(write_joins(engine, bundle, folder));
-  NL_CHECK(write_clock_fits(engine, bundle, folder));
-  return mark_complete(folder);
+  return finish_tables(engine, files, folder);
 }
 
 }  // namespace
@@ -284,9 +246,8 @@ Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std:
 Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
   const std::string folder = store::derived_folder(bundle);
   NL_CHECK(make_folders(folder));
-  NL_CHECK(write_joins(engine, bundle, folder));
-  NL_CHECK(write_clock_fits(engine, bundle, folder));
-  return mark_complete(folder);
+  NL_TRY(const auto files, store::run_files(bundle));
+  return finish_tables(engine, files, folder);
 }
 
 Result<void> build_from_facts(const std::shared_ptr<Engine>& engine, const std::string& bundle) {

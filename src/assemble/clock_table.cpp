@@ -1,15 +1,11 @@
 #include "assemble/clock_table.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
-#include "model/batch.h"
-#include "store/bundle_writer.h"
-#include "store/run_document.h"
+#include "assemble/derived_writer.h"
 #include "store/run_views.h"
-#include "store/table_writer.h"
 
 namespace nl::assemble {
 namespace {
@@ -128,29 +124,32 @@ class DeviceReader {
       }
       return {};
     }));
-    const std::string sql =
-        "SELECT k.device, k.track_id, k.start_ns, k.start_ns + k.dur_ns, l.launch_span_id FROM kernels k "
-        "POSITIONAL JOIN kernel_links l" +
-        std::string(kSound) + " AND l.launch_span_id IS NOT NULL AND k.track_id IS NOT NULL";
-    return connection_.stream(sql, [&](const Chunk& chunk) -> Result<void> {
-      for (size_t i = 0; i < chunk.size(); i++) {
-        const auto span = static_cast<size_t>(chunk.int64s(4)[i]);
-        if (span >= starts.size() || starts[span] == kNull) continue;
-        add({clock_of(chunk.int32s(1)[i]), chunk.int32s(0)[i]}, starts[span], chunk.int64s(2)[i],
-            chunk.int64s(3)[i]);
-      }
-      return {};
+    const std::string from = "l.launch_span_id FROM kernels k POSITIONAL JOIN kernel_links l" +
+                             std::string(kSound) + " AND l.launch_span_id IS NOT NULL";
+    return read_kernels(from, [&](int64_t span) {
+      return static_cast<size_t>(span) < starts.size() ? starts[static_cast<size_t>(span)] : kNull;
     });
   }
 
   Result<void> read_by_joining() {
-    const std::string sql =
-        "SELECT k.device, k.track_id, k.start_ns, k.start_ns + k.dur_ns, s.start_ns FROM kernels k JOIN "
-        "kernel_links l ON l.kernel_id = k.kernel_id JOIN spans s ON s.span_id = l.launch_span_id" +
-        std::string(kSound) + " AND k.track_id IS NOT NULL";
+    const std::string from =
+        "s.start_ns FROM kernels k JOIN kernel_links l ON l.kernel_id = k.kernel_id JOIN spans s ON "
+        "s.span_id = l.launch_span_id" +
+        std::string(kSound) + " AND s.start_ns IS NOT NULL";
+    return read_kernels(from, [](int64_t start) { return start; });
+  }
+
+  /// `from` begins with the column that `launch_of` makes the start of the launch of; kNull where there is
+  /// none.
+  template <class LaunchOf>
+  Result<void> read_kernels(const std::string& from, LaunchOf launch_of) {
+    const std::string sql = "SELECT k.device, k.track_id, k.start_ns, k.start_ns + k.dur_ns, " + from +
+                            " AND k.track_id IS NOT NULL";
     return connection_.stream(sql, [&](const Chunk& chunk) -> Result<void> {
       for (size_t i = 0; i < chunk.size(); i++) {
-        add({clock_of(chunk.int32s(1)[i]), chunk.int32s(0)[i]}, chunk.int64s(4)[i], chunk.int64s(2)[i],
+        const int64_t launch = launch_of(chunk.int64s(4)[i]);
+        if (launch == kNull) continue;
+        add({clock_of(chunk.int32s(1)[i]), chunk.int32s(0)[i]}, launch, chunk.int64s(2)[i],
             chunk.int64s(3)[i]);
       }
       return {};
@@ -221,11 +220,12 @@ bool is_clock_error(const ClockFit& fit) {
   return wrong >= 2 && wrong * (fit.bound_ns() ? 20 : 2) >= fit.anchors;
 }
 
-FitRow device_row(int32_t clock, int32_t number, DeviceEvidence& device, const nlohmann::json& clocks) {
+FitRow device_row(int32_t clock, int32_t number, DeviceEvidence& device,
+                  const std::vector<store::ClockBase>& clocks) {
   FitOptions options;
   options.keep_assumed = true;
   if (static_cast<size_t>(clock) < clocks.size())
-    options.slack_ns = clocks[static_cast<size_t>(clock)].value("resolution_ns", int64_t{1}) - 1;
+    options.slack_ns = clocks[static_cast<size_t>(clock)].resolution_ns - 1;
   ClockEvidence evidence = evidence_of(device);
   drop_isolated(evidence);
   FitRow row{clock, clock, number, "causality", false, fit_clock(evidence, options)};
@@ -234,7 +234,7 @@ FitRow device_row(int32_t clock, int32_t number, DeviceEvidence& device, const n
 }
 
 /// Where every kernel starts after its launch, the tightest few say as much as all.
-Result<std::vector<FitRow>> device_rows(Connection& connection, const nlohmann::json& clocks) {
+Result<std::vector<FitRow>> device_rows(Connection& connection, const std::vector<store::ClockBase>& clocks) {
   std::vector<FitRow> rows;
   NL_TRY(const auto of_tracks, clocks_of_tracks(connection));
   DeviceReader reader(connection, of_tracks, kFewKernels);
@@ -360,15 +360,6 @@ class RankFitter {
   std::map<int32_t, RankFit> fits_;
 };
 
-/// The base that views add to stored times.
-int64_t base_of(const std::vector<store::ClockBase>& clocks, int32_t clock) {
-  const auto at = static_cast<size_t>(clock);
-  if (clock >= 0 && at < clocks.size() && clocks[at].is_unix) return clocks[at].base_ns;
-  const auto known =
-      std::find_if(clocks.begin(), clocks.end(), [](const store::ClockBase& c) { return c.is_unix; });
-  return known == clocks.end() ? 0 : known->base_ns;
-}
-
 Result<std::vector<RankClock>> load_clocks(Connection& connection,
                                            const std::vector<store::ClockBase>& bases) {
   std::vector<RankClock> clocks;
@@ -380,7 +371,7 @@ Result<std::vector<RankClock>> load_clocks(Connection& connection,
           const int32_t clock = chunk.int32s(0)[i];
           const auto at = static_cast<size_t>(clock);
           if (clock < 0 || at >= bases.size()) continue;
-          clocks.push_back({clock, chunk.int32s(1)[i], bases[at].is_unix, base_of(bases, clock)});
+          clocks.push_back({clock, chunk.int32s(1)[i], bases[at].is_unix, store::base_of(bases, clock)});
         }
         return {};
       }));
@@ -416,72 +407,61 @@ Result<std::vector<FitRow>> rank_rows(Connection& connection, const std::vector<
 // ---- Table
 // -------------------------------------------------------------------------------------------------------
 
-class FitWriter {
- public:
-  FitWriter(const std::shared_ptr<store::Engine>& engine, const std::string& path)
-      : writer_(engine, TableId::clock_fits, path, store::TableWriter::Columns::kAll), batch_(pool_.take()) {}
+int64_t or_null(std::optional<int64_t> value) {
+  return value.value_or(kNull);
+}
 
-  /// A fit without segments has one row, so that its evidence is told.
-  void add(const FitRow& row) {
-    const auto& segments = row.fit.segments;
-    for (size_t i = 0; i < std::max<size_t>(1, segments.size()); i++)
-      add_segment(row, static_cast<int64_t>(i), segments.empty() ? nullptr : &segments[i]);
+Result<void> write_segment(DerivedWriter& writer, const FitRow& row, int64_t number,
+                           const ClockSegment* segment) {
+  const size_t at = writer.add();
+  const ClockFit& fit = row.fit;
+  writer.set(at, columns::clock_id, row.clock);
+  if (row.device) writer.set(at, columns::device, *row.device);
+  writer.set(at, columns::segment, number);
+  writer.set(at, columns::reference_clock_id, row.reference);
+  writer.set_text(at, columns::method, row.method);
+  writer.set(at, columns::anchors, fit.anchors);
+  writer.set(at, columns::min_rtt_ns, or_null(fit.min_rtt_ns));
+  writer.set(at, columns::residual_p50_ns, or_null(fit.residual_p50_ns));
+  writer.set(at, columns::residual_p99_ns, or_null(fit.residual_p99_ns));
+  writer.set(at, columns::violations_before, fit.violations_before);
+  writer.set(at, columns::violations_after, fit.violations_after);
+  writer.set(at, columns::applied, row.applied ? 1 : 0);
+  writer.set(at, columns::corrupt_records, static_cast<int64_t>(fit.corrupt.size()));
+  if (segment != nullptr) {
+    writer.set(at, columns::from_ns, segment->from_ns);
+    writer.set(at, columns::offset_ns, segment->offset_ns);
+    writer.set_double(at, columns::drift_ppm, segment->drift_ppm);
+    writer.set(at, columns::origin_ns, segment->origin_ns);
+    writer.set(at, columns::bound_ns, or_null(segment->bound_ns));
+    writer.set(at, columns::in_doubt, segment->is_transition ? 1 : 0);
   }
-  Result<void> finish() {
-    NL_CHECK(writer_.push(std::move(batch_)));
-    NL_CHECK(writer_.finish());
-    return {};
-  }
+  return writer.flush_if_full();
+}
 
- private:
-  void set(size_t row, int column, std::optional<int64_t> value) {
-    if (value) batch_->set(TableId::clock_fits, row, column, *value);
+/// A fit without segments has one row, so that its evidence is told.
+Result<void> write_fit(DerivedWriter& writer, const FitRow& row) {
+  const auto& segments = row.fit.segments;
+  if (segments.empty()) return write_segment(writer, row, 0, nullptr);
+  for (size_t i = 0; i < segments.size(); i++) {
+    NL_CHECK(write_segment(writer, row, static_cast<int64_t>(i), &segments[i]));
   }
-
-  void add_segment(const FitRow& row, int64_t number, const ClockSegment* segment) {
-    const size_t at = batch_->add_row(TableId::clock_fits);
-    const ClockFit& fit = row.fit;
-    set(at, columns::clock_id, row.clock);
-    if (row.device) set(at, columns::device, *row.device);
-    set(at, columns::segment, number);
-    set(at, columns::reference_clock_id, row.reference);
-    batch_->set_text(TableId::clock_fits, at, columns::method, row.method);
-    set(at, columns::anchors, fit.anchors);
-    set(at, columns::min_rtt_ns, fit.min_rtt_ns);
-    set(at, columns::residual_p50_ns, fit.residual_p50_ns);
-    set(at, columns::residual_p99_ns, fit.residual_p99_ns);
-    set(at, columns::violations_before, fit.violations_before);
-    set(at, columns::violations_after, fit.violations_after);
-    set(at, columns::applied, row.applied ? 1 : 0);
-    set(at, columns::corrupt_records, static_cast<int64_t>(fit.corrupt.size()));
-    if (segment == nullptr) return;
-    set(at, columns::from_ns, segment->from_ns);
-    set(at, columns::offset_ns, segment->offset_ns);
-    batch_->set_double(TableId::clock_fits, at, columns::drift_ppm, segment->drift_ppm);
-    set(at, columns::origin_ns, segment->origin_ns);
-    set(at, columns::bound_ns, segment->bound_ns);
-    set(at, columns::in_doubt, segment->is_transition ? 1 : 0);
-  }
-
-  model::BatchPool pool_;
-  store::TableWriter writer_;
-  std::shared_ptr<model::Batch> batch_;
-};
+  return {};
+}
 
 }  // namespace
 
-Result<void> create_stored_views(Connection& connection, const std::string& bundle,
+Result<void> create_stored_views(Connection& connection, store::RunFiles files,
                                  const std::string& derived_folder) {
-  NL_TRY(auto files, store::run_files(bundle));
+  const bool has = files.tables.contains("kernels") && !derived_folder.empty();
   files.clocks.clear();
   files.derived.clear();
   NL_CHECK(store::create_views(connection, files, false, {"tracks", "spans", "kernels"}));
-  const std::string links = derived_folder + "/" + store::table_file_name("kernel_links");
-  const bool has = files.tables.contains("kernels") && !derived_folder.empty();
   return connection.run(
       "CREATE VIEW kernel_links AS " +
       (has ? "SELECT file_row_number AS kernel_id, launch_span_id, op_id FROM read_parquet(" +
-                 store::sql_quoted(links) + ", file_row_number = true)"
+                 store::sql_quoted(derived_path(derived_folder, TableId::kernel_links)) +
+                 ", file_row_number = true)"
            : std::string("SELECT NULL::BIGINT AS kernel_id, NULL::BIGINT AS launch_span_id, NULL::BIGINT AS "
                          "op_id WHERE false")));
 }
@@ -491,20 +471,19 @@ std::vector<RankFit> fit_ranks(std::vector<RankClock> clocks, const std::vector<
   return RankFitter(std::move(clocks), calls).fit();
 }
 
-Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
+Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, const store::RunFiles& files,
                               const std::string& folder) {
-  NL_TRY(const auto document, store::read_run_document_quickly(bundle + "/run.json"));
-  NL_TRY(const auto files, store::run_files(bundle));
+  if (!files.tables.contains("kernels") && files.clocks.size() < 2) return {};
   NL_TRY(Connection connection, engine->connect());
   NL_CHECK(connection.run("CREATE SCHEMA clocks; USE clocks"));
-  NL_CHECK(create_stored_views(connection, bundle, folder));
-  NL_TRY(auto rows, device_rows(connection, document["clocks"]));
+  NL_CHECK(create_stored_views(connection, files, folder));
+  NL_TRY(auto rows, device_rows(connection, files.clocks));
   NL_TRY(auto ranks, rank_rows(connection, files.clocks, rows));
   NL_CHECK(connection.run("USE main; DROP SCHEMA clocks CASCADE"));
   std::move(ranks.begin(), ranks.end(), std::back_inserter(rows));
   if (rows.empty()) return {};
-  FitWriter writer(engine, folder + "/" + store::table_file_name("clock_fits"));
-  for (const FitRow& row : rows) writer.add(row);
+  DerivedWriter writer(engine, TableId::clock_fits, folder);
+  for (const FitRow& row : rows) NL_CHECK(write_fit(writer, row));
   return writer.finish();
 }
 
@@ -513,7 +492,8 @@ Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, cons
 
 Result<LoadedFits> load_clock_fits(Connection& connection, const std::vector<store::ClockBase>& clocks) {
   LoadedFits fits;
-  for (size_t i = 0; i < clocks.size(); i++) fits.bases.push_back(base_of(clocks, static_cast<int32_t>(i)));
+  for (size_t i = 0; i < clocks.size(); i++)
+    fits.bases.push_back(store::base_of(clocks, static_cast<int32_t>(i)));
   NL_CHECK(connection.stream(
       "SELECT clock_id, reference_clock_id, from_ns, origin_ns, offset_ns, drift_ppm, bound_ns, method FROM "
       "clock_fits WHERE device IS NULL AND applied = 1 ORDER BY clock_id, segment",

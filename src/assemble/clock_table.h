@@ -10,7 +10,7 @@
 #include "assemble/clock_fit.h"
 #include "assemble/collective_match.h"
 #include "base/result.h"
-#include "store/engine.h"
+#include "store/run_views.h"
 
 namespace nl::assemble {
 
@@ -35,7 +35,7 @@ struct RankFit {
 std::vector<RankFit> fit_ranks(std::vector<RankClock> clocks, const std::vector<CollectiveCall>& calls);
 
 /// Writes the table into a folder of derived tables that holds the links already. No rows: no file.
-Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
+Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, const store::RunFiles& files,
                               const std::string& folder);
 
 /// How stored times of the ranks become common ones, from the table and the bases of the clocks.
@@ -53,7 +53,7 @@ Result<LoadedFits> load_clock_fits(store::Connection& connection,
                                    const std::vector<store::ClockBase>& clocks);
 
 /// Views of tracks, spans, kernels and kernel_links with times as they are stored.
-Result<void> create_stored_views(store::Connection& connection, const std::string& bundle,
+Result<void> create_stored_views(store::Connection& connection, store::RunFiles files,
                                  const std::string& derived_folder);
 
 }  // namespace nl::assemble

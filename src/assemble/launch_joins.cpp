@@ -16,6 +16,7 @@ using store::Connection;
 struct LaunchList {
   std::vector<LaunchShape> shapes;
   std::vector<int64_t> rows;
+  std::vector<int64_t> spans;  ///< of the launch calls, traces only; kNull where there is none
 };
 using Processes = std::map<int64_t, LaunchList>;
 
@@ -23,7 +24,7 @@ int32_t size_cell(const Chunk& chunk, size_t column, size_t row) {
   return chunk.is_null(column, row) ? -1 : chunk.int32s(column)[row];
 }
 
-/// Columns: row, process, name, grid x y z, block x y z, ranges.
+/// Columns: row, process, name, grid x y z, block x y z, ranges, span of the launch call.
 LaunchShape shape_of(const Chunk& chunk, size_t row) {
   LaunchShape shape;
   if (!chunk.is_null(2, row)) shape.name = chunk.text(2, row);
@@ -42,6 +43,7 @@ Result<Processes> read_launches(Connection& connection, const std::string& sql) 
       LaunchList& list = processes[chunk.int64s(1)[row]];
       list.shapes.push_back(shape_of(chunk, row));
       list.rows.push_back(chunk.int64s(0)[row]);
+      list.spans.push_back(chunk.is_null(10, row) ? model::kNull : chunk.int64s(10)[row]);
     }
     return {};
   }));
@@ -50,13 +52,13 @@ Result<Processes> read_launches(Connection& connection, const std::string& sql) 
 
 constexpr char kReplayed[] =
     "SELECT launch_id, coalesce(process_id, -1), kernel_name, grid_x, grid_y, grid_z, block_x, block_y, "
-    "block_z, "
-    "ranges FROM profiled_launches ORDER BY launch_id";
+    "block_z, ranges, NULL::BIGINT FROM profiled_launches ORDER BY launch_id";
 
 /// In the order of their launch calls; what has none stands where it started.
 constexpr char kTraced[] =
     "SELECT k.kernel_id, coalesce(t.id_scope, 0)::BIGINT, k.name, k.grid_x, k.grid_y, k.grid_z, k.block_x, "
-    "k.block_y, k.block_z, NULL::VARCHAR FROM kernels k LEFT JOIN tracks t ON t.track_id = k.track_id "
+    "k.block_y, k.block_z, NULL::VARCHAR, k.launch_span_id FROM kernels k LEFT JOIN tracks t ON t.track_id = "
+    "k.track_id "
     "LEFT JOIN spans l ON l.span_id = k.launch_span_id "
     "ORDER BY coalesce(l.start_ns, k.start_ns), k.correlation_id, k.kernel_id";
 
@@ -102,18 +104,9 @@ bool has_ranges(const Processes& processes) {
 
 Result<void> add_ranges(Connection& connection, Processes& traced) {
   NL_TRY(const OpenRanges ranges, OpenRanges::read(connection));
-  std::unordered_map<int64_t, int64_t> launches;
-  NL_CHECK(connection.stream("SELECT kernel_id, launch_span_id FROM kernels WHERE launch_span_id IS NOT NULL",
-                             [&](const Chunk& chunk) -> Result<void> {
-                               for (size_t row = 0; row < chunk.size(); row++) {
-                                 launches[chunk.int64s(0)[row]] = chunk.int64s(1)[row];
-                               }
-                               return {};
-                             }));
   for (auto& [process, list] : traced) {
-    for (size_t i = 0; i < list.rows.size(); i++) {
-      const auto it = launches.find(list.rows[i]);
-      if (it != launches.end()) list.shapes[i].ranges = ranges.around(it->second);
+    for (size_t i = 0; i < list.spans.size(); i++) {
+      if (list.spans[i] != model::kNull) list.shapes[i].ranges = ranges.around(list.spans[i]);
     }
   }
   return {};
@@ -146,8 +139,9 @@ Result<std::vector<std::optional<JoinedLaunch>>> join_launches(Connection& conne
   NL_TRY(const Processes replayed, read_launches(connection, kReplayed));
   NL_TRY(Processes traced, read_launches(connection, kTraced));
   if (has_ranges(replayed)) NL_CHECK(add_ranges(connection, traced));
-  NL_TRY(const int64_t rows, connection.integer("SELECT count(*) FROM profiled_launches"));
-  std::vector<std::optional<JoinedLaunch>> joined(static_cast<size_t>(rows));
+  size_t rows = 0;
+  for (const auto& [process, list] : replayed) rows += list.rows.size();
+  std::vector<std::optional<JoinedLaunch>> joined(rows);
   for (const auto& [process, list] : replayed) {
     const auto [partner, matches] = best_match(list, traced);
     for (size_t i = 0; i < list.rows.size(); i++) {

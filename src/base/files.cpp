@@ -169,6 +169,14 @@ Result<bool> NewFile::finish(const std::string& path, bool replace) {
   return true;
 }
 
+Result<void> replace_file(const std::string& path, std::string_view text) {
+  NL_TRY(NewFile file, NewFile::create(path + ".new-" + std::to_string(::getpid())));
+  NL_CHECK(file.write(text));
+  NL_TRY(const bool placed, file.finish(path, true));
+  (void)placed;
+  return {};
+}
+
 Result<void> sync_path(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno_error("cannot open", path, errno);

@@ -57,6 +57,8 @@ Result<std::string> read_file(const std::string& path);
 /// bad_input or limit.
 Result<std::string> read_small_file(const std::string& path, int64_t most_bytes);
 Result<void> write_file_durably(const std::string& path, std::string_view text);
+/// Written aside and renamed: a name never stands for half a file.
+Result<void> replace_file(const std::string& path, std::string_view text);
 /// Flushes a file or folder to the disk.
 Result<void> sync_path(const std::string& path);
 Result<void> make_folders(const std::string& path);

@@ -23,6 +23,10 @@ std::string duration_text(int64_t ns) {
   return fmt::format("{:.3f} s", value / 1e9);
 }
 
+std::string signed_duration_text(int64_t ns) {
+  return (ns > 0 ? "+" : "") + duration_text(ns);
+}
+
 std::string bytes_text(int64_t bytes) {
   const auto value = static_cast<double>(bytes);
   if (value < 1e3) return fmt::format("{} B", bytes);
@@ -33,6 +37,10 @@ std::string bytes_text(int64_t bytes) {
 
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", share * 100);
+}
+
+std::string signed_percent_text(double share) {
+  return (share > 0 ? "+" : "") + percent_text(share);
 }
 
 }  // namespace nl

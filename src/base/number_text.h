@@ -10,9 +10,13 @@ namespace nl {
 std::string grouped(int64_t number);
 /// 468153602 -> 468.154 ms
 std::string duration_text(int64_t ns);
+/// The same with its sign: +468.154 ms; 0 ns has none.
+std::string signed_duration_text(int64_t ns);
 /// 17731514 -> 17.7 MB
 std::string bytes_text(int64_t bytes);
 /// 0.5347 -> 53.5 %
 std::string percent_text(double share);
+/// 0.5347 -> +53.5 %
+std::string signed_percent_text(double share);
 
 }  // namespace nl

@@ -83,7 +83,7 @@ void add_option(CLI::App& command, const std::string& name, const json& property
   const std::string shown = positional ? name : (letter.empty() ? "" : "-" + letter + ",") + flag_name(name);
   if (value.type == "array") {
     value.option = command.add_option(shown, value.texts, help)->type_name(positional ? "" : "TEXT ...");
-    if (!positional)
+    if (!positional && !property.contains("x-many"))
       value.option->allow_extra_args(false);  // one value each time, so that arguments may follow
   } else {
     value.option =

@@ -23,9 +23,10 @@ Parts parts_of(const json& row) {
   return parts;
 }
 
-/// Columns of stacked parts, a path for each part. `full` is what reaches the top; idle time stays empty.
+/// Columns of stacked parts, a path for each part. `full` is what reaches the top; idle time stays empty. The
+/// columns fill `share` of the width.
 std::string stacked(const std::vector<Parts>& columns, const std::vector<double>& full, double gap,
-                    const char* css_class, const char* label) {
+                    const char* css_class, const char* label, double share = 1) {
   std::array<std::string, 4> paths;
   for (size_t x = 0; x < columns.size(); x++) {
     double top = kHeight;
@@ -38,7 +39,7 @@ std::string stacked(const std::vector<Parts>& columns, const std::vector<double>
       top -= height;
     }
   }
-  Svg svg(static_cast<double>(std::max<size_t>(1, columns.size())), kHeight, css_class, label, true);
+  Svg svg(static_cast<double>(std::max<size_t>(1, columns.size())) / share, kHeight, css_class, label, true);
   for (size_t p = 0; p < 4; p++) {
     if (!paths[p].empty()) svg.path(paths[p], kClasses[p]);
   }
@@ -60,17 +61,17 @@ std::string decomposition_chart(const json& device) {
   return svg.str();
 }
 
-std::string strip_chart(const json& device) {
+std::string strip_chart(const json& strip, double share, const char* css_class) {
   std::vector<Parts> columns;
   std::vector<double> full;
-  for (const json& bucket : device["strip"]) {
+  for (const json& bucket : strip) {
     Parts parts;
     double sum = 0;
     for (size_t p = 0; p < 4; p++) sum += parts[p] = bucket[p].get<double>();
     columns.push_back(parts);
     full.push_back(sum);
   }
-  return stacked(columns, full, 0, "strip", "Parts of the window over time");
+  return stacked(columns, full, 0, css_class, "Parts of the window over time", share);
 }
 
 std::string steps_chart(const json& steps, const json& device) {

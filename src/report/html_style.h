@@ -8,13 +8,13 @@ inline constexpr char kStyle[] = R"css(
   color-scheme: light dark;
   --page: #fbfbfa; --card: #ffffff; --ink: #1d2126; --soft: #59626d; --edge: #dcdfe3; --link: #0b57b7;
   --compute: #2f6fb5; --comm: #b5542f; --copy: #8a6fb8; --idle: #d9dce0; --bar: #7ba3d0; --grid: #e6e8eb;
-  --code: #f2f3f5;
+  --code: #f2f3f5; --worse: #b3392b; --better: #23804f; --base: #6b7681; --new: #0b57b7; --rest: #b9a54a;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14171a; --card: #1c2024; --ink: #e6e8ea; --soft: #a0a9b2; --edge: #343a41; --link: #7db3f2;
     --compute: #5b9be0; --comm: #e0845b; --copy: #b196e0; --idle: #3a4149; --bar: #44709f; --grid: #2b3036;
-    --code: #24292e;
+    --code: #24292e; --worse: #f0796b; --better: #5cc28d; --base: #98a3ae; --new: #7db3f2; --rest: #c9b35c;
   }
 }
 * { box-sizing: border-box; }
@@ -37,7 +37,8 @@ th, td { text-align: left; padding: 4px 10px 4px 0; border-bottom: 1px solid var
 th { color: var(--soft); font-weight: 600; white-space: nowrap; }
 th.n, td.n { text-align: right; padding-right: 16px; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.name { font-family: ui-monospace, monospace; font-size: 12px; overflow-wrap: anywhere; min-width: 160px; unicode-bidi: isolate; }
-td.name .full { display: block; color: var(--soft); font-size: 11px; }
+td .full { display: block; color: var(--soft); font-size: 11px; }
+td.picture { width: 128px; min-width: 110px; }
 td.bar { width: 90px; min-width: 60px; padding-top: 10px; }
 svg { display: block; width: 100%; }
 svg.bar { height: 8px; }
@@ -50,6 +51,24 @@ svg.memory { height: 130px; border-bottom: 1px solid var(--edge); border-left: 1
 .comm { fill: var(--comm); background: var(--comm); }
 .copy { fill: var(--copy); background: var(--copy); }
 .idle { fill: var(--idle); background: var(--idle); }
+.rest { fill: var(--rest); background: var(--rest); }
+.worse { fill: var(--worse); }
+.better { fill: var(--better); }
+.base { fill: var(--base); background: var(--base); }
+.new { fill: var(--new); background: var(--new); }
+line.base { stroke: var(--base); stroke-width: 2; }
+line.new { stroke: var(--new); stroke-width: 2; }
+circle.base, circle.new { fill-opacity: 0.65; }
+rect.gap { fill: var(--card); }
+.zero { stroke: var(--soft); }
+svg.delta { height: 10px; }
+svg.dots { width: 120px; height: 24px; }
+svg.strip.aligned { background: none; }
+.side { display: flex; justify-content: space-between; font-size: 13px; margin: 8px 0 2px; }
+.verdict { display: flex; flex-wrap: wrap; gap: 6px 16px; align-items: baseline; margin: 0 0 6px; font-size: 18px; }
+.verdict strong { padding: 1px 12px; border-radius: 6px; border: 2px solid currentColor; }
+.verdict .regression { color: var(--worse); }
+.verdict .improvement { color: var(--better); }
 svg.memory path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
 path.allocated { stroke: var(--compute); }
 path.reserved { stroke: var(--copy); stroke-dasharray: 5 3; }
@@ -80,7 +99,7 @@ footer { padding: 24px 20px 40px; }
   h1 { font-size: 21px; }
 }
 @media print {
-  :root { --page: #fff; --card: #fff; --ink: #000; --soft: #444; --edge: #bbb; --link: #000; --compute: #2f6fb5; --comm: #b5542f; --copy: #8a6fb8; --idle: #d9dce0; --bar: #7ba3d0; --grid: #ddd; --code: #f4f4f4; }
+  :root { --page: #fff; --card: #fff; --ink: #000; --soft: #444; --edge: #bbb; --link: #000; --compute: #2f6fb5; --comm: #b5542f; --copy: #8a6fb8; --idle: #d9dce0; --bar: #7ba3d0; --grid: #ddd; --code: #f4f4f4; --worse: #b3392b; --better: #23804f; --base: #6b7681; --new: #0b57b7; --rest: #b9a54a; }
   body { font-size: 11px; }
   nav { display: none; }
   figure, article { break-inside: avoid; border-radius: 0; }

@@ -6,7 +6,7 @@
 #include "report/device_label.h"
 #include "report/escape.h"
 #include "report/figures.h"
-#include "report/html_style.h"
+#include "report/html_page.h"
 #include "report/sections.h"
 
 namespace nl::report {
@@ -49,41 +49,6 @@ std::string query_html(const json& report, const std::string& id) {
       "\"…\"</code></p><pre>{}</pre>{}</details>",
       html(text_of(report["run"]["run_id"]).substr(0, 12)), html(text_of(figure["sql"])),
       figure["rows"].empty() ? "" : exact_table(figure).html());
-}
-
-std::string notes_html(const std::vector<std::string>& notes) {
-  std::string out;
-  for (const std::string& note : notes) out += (out.empty() ? "" : " ") + html_name(note, 2000);
-  return out.empty() ? "" : "<p class=\"notes\">" + out + "</p>";
-}
-
-std::string legend_html(const std::vector<LegendEntry>& legend) {
-  if (legend.empty()) return "";
-  std::string out = "<ul class=\"legend\">";
-  for (const LegendEntry& entry : legend)
-    out += fmt::format("<li><span class=\"{}\"></span>{}</li>", entry.css_class, html(entry.text));
-  return out + "</ul>";
-}
-
-std::string chart_html(const Section& section) {
-  if (section.chart.empty()) return "";
-  std::string out = section.chart;
-  if (!section.axis.second.empty()) {
-    out += fmt::format("<div class=\"axis-ends\"><span>{}</span><span>{}</span></div>",
-                       html(section.axis.first), html(section.axis.second));
-  }
-  return out + legend_html(section.legend);
-}
-
-std::string section_html(const json& report, const Section& section) {
-  std::string body = chart_html(section) + notes_html(section.notes);
-  if (!section.table.empty()) {
-    body += section.folded
-                ? "<details><summary>Show the table</summary>" + section.table.html() + "</details>"
-                : section.table.html();
-  }
-  return fmt::format("<figure id=\"{}\"><h3>{}</h3>{}{}</figure>\n", section.id, html(section.title), body,
-                     query_html(report, section.id));
 }
 
 std::string link_html(const std::string& url) {
@@ -157,22 +122,13 @@ std::string navigation_html(const std::vector<Chapter>& chapters) {
   return out + "</ul></nav>\n";
 }
 
-std::string head_html(const std::string& title) {
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-         "'unsafe-inline'\">\n"
-         "<title>" +
-         html(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
-}
-
 }  // namespace
 
 std::string html_document(const json& report) {
   const std::string id = text_of(report["run"]["run_id"]);
   const std::vector<Chapter> chapters = chapters_of(report);
   const json& window = report["analysis"]["window"];
-  std::string out = head_html("NeuroLens report of run " + id.substr(0, 12));
+  std::string out = page_head("NeuroLens report of run " + id.substr(0, 12));
   out += fmt::format(
       "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}, {}</p>{}</header>\n<main>\n",
       html(id.substr(0, 12)), html_name(text_of(window["name"]), 80), duration_text(window["total_ns"]),
@@ -180,7 +136,8 @@ std::string html_document(const json& report) {
   out += summary_html(report) + window_html(report) + findings_html(report);
   for (const Chapter& chapter : chapters) {
     out += fmt::format("<section id=\"{}\"><h2>{}</h2>\n", chapter.id, html(chapter.title));
-    for (const Section& section : chapter.sections) out += section_html(report, section);
+    for (const Section& section : chapter.sections)
+      out += figure_html(section, query_html(report, section.id));
     out += "</section>\n";
   }
   return out + fmt::format("</main>\n<footer>neurolens {}, run {}</footer>\n</body>\n</html>\n",

@@ -43,7 +43,7 @@ std::vector<LegendEntry> parts_legend(const json& device) {
 
 Section timeline(const json& device) {
   Section section{"timeline-" + device_id(device), "Over time"};
-  section.chart = strip_chart(device);
+  section.chart = strip_chart(device["strip"]);
   section.legend = parts_legend(device);
   section.axis = {"0", duration_text(device["window_ns"])};
   return section;

@@ -30,6 +30,17 @@ std::string markdown_cell(const Cell& cell) {
   }
 }
 
+bool is_for_the_eye(Kind kind) {
+  return kind == Kind::kBar || kind == Kind::kPicture;
+}
+
+std::string below_html(const Cell& cell) {
+  std::string out;
+  for (const std::string& line : cell.below)
+    out += "<span class=\"full\">" + html_name(line, 200) + "</span>";
+  return out;
+}
+
 /// The short name, and the full one below it where that says more.
 std::string html_of_name(const Cell& cell) {
   if (cell.text.empty()) return "(no name)";
@@ -40,9 +51,11 @@ std::string html_of_name(const Cell& cell) {
 std::string html_cell(const Cell& cell) {
   switch (cell.kind) {
     case Kind::kName:
-      return "<td class=\"name\">" + html_of_name(cell) + "</td>";
+      return "<td class=\"name\">" + html_of_name(cell) + below_html(cell) + "</td>";
     case Kind::kNumber:
-      return "<td class=\"n\">" + nl::report::html(cell.text) + "</td>";
+      return "<td class=\"n\">" + nl::report::html(cell.text) + below_html(cell) + "</td>";
+    case Kind::kPicture:
+      return "<td class=\"picture\">" + cell.text + "</td>";
     case Kind::kBar:
       return "<td class=\"bar\">" +
              Svg(100, 8, "bar", percent_text(cell.share), true)
@@ -50,7 +63,7 @@ std::string html_cell(const Cell& cell) {
                  .str() +
              "</td>";
     default:
-      return "<td>" + html_name(cell.text, 2000) + "</td>";
+      return "<td>" + html_name(cell.text, 2000) + below_html(cell) + "</td>";
   }
 }
 
@@ -71,6 +84,10 @@ Cell duration(const json& ns) {
   return number(ns.is_null() ? "-" : duration_text(static_cast<int64_t>(std::llround(ns.get<double>()))));
 }
 
+Cell signed_duration(const json& ns) {
+  return number(ns.is_null() ? "-" : signed_duration_text(ns));
+}
+
 Cell share(const json& ratio) {
   return number(ratio.is_null() ? "-" : percent_text(ratio));
 }
@@ -85,6 +102,12 @@ Cell milliseconds(const json& ns) {
       ns.is_number_integer() ? ns.get<int64_t>() : static_cast<int64_t>(std::llround(ns.get<double>()));
   const auto size = static_cast<int64_t>(std::llabs(value));
   return number(fmt::format("{}{}.{:06}", value < 0 ? "-" : "", grouped(size / 1'000'000), size % 1'000'000));
+}
+
+Cell signed_milliseconds(const json& ns) {
+  Cell cell = milliseconds(ns);
+  if (!ns.is_null() && ns > 0) cell.text = "+" + cell.text;
+  return cell;
 }
 
 std::string value_text(const json& value, const std::string& unit) {
@@ -105,14 +128,14 @@ std::string Table::markdown() const {
   std::string head = "|", line = "|", body;
   for (size_t c = 0; c < columns.size(); c++) {
     const Kind kind = kind_of_column(*this, c);
-    if (kind == Kind::kBar) continue;
+    if (is_for_the_eye(kind)) continue;
     head += " " + columns[c] + " |";
     line += kind == Kind::kNumber ? "---:|" : "---|";
   }
   for (const auto& row : rows) {
     body += "|";
     for (const Cell& cell : row) {
-      if (cell.kind != Kind::kBar) body += " " + markdown_cell(cell) + " |";
+      if (!is_for_the_eye(cell.kind)) body += " " + markdown_cell(cell) + " |";
     }
     body += "\n";
   }
@@ -123,7 +146,7 @@ std::string Table::html() const {
   std::string out = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>";
   for (size_t c = 0; c < columns.size(); c++) {
     const Kind kind = kind_of_column(*this, c);
-    if (kind == Kind::kBar) {
+    if (is_for_the_eye(kind) && columns[c].empty()) {
       out += "<td class=\"bar\"></td>";
       continue;
     }

@@ -8,11 +8,12 @@
 namespace nl::report {
 
 struct Cell {
-  enum class Kind { kText, kNumber, kName, kBar };
+  enum class Kind { kText, kNumber, kName, kBar, kPicture };
   Kind kind;
   std::string text;
-  double share = 0;             ///< of a bar, 0 to 1
-  std::string short_name = {};  ///< of a name; HTML shows it first
+  double share = 0;                     ///< of a bar, 0 to 1
+  std::string short_name = {};          ///< of a name; HTML shows it first
+  std::vector<std::string> below = {};  ///< lines in small letters under it, in HTML only
 };
 
 inline Cell words(std::string text) {
@@ -32,14 +33,25 @@ inline Cell number(std::string text) {
 inline Cell bar(double share) {
   return {Cell::Kind::kBar, "", share};
 }
+/// SVG of ours, only for the eye like a bar.
+inline Cell picture(std::string svg) {
+  return {Cell::Kind::kPicture, std::move(svg)};
+}
+inline Cell with_below(Cell cell, std::vector<std::string> lines) {
+  cell.below = std::move(lines);
+  return cell;
+}
 
 /// "-" for null.
 Cell count(const nlohmann::json& value);
 Cell duration(const nlohmann::json& ns);
+Cell signed_duration(const nlohmann::json& ns);
 Cell share(const nlohmann::json& ratio);
 Cell share_bar(const nlohmann::json& ratio);
 /// Whole and thousandth ms are exact: 12.789918.
 Cell milliseconds(const nlohmann::json& ns);
+/// The same with its sign: +12.789918.
+Cell signed_milliseconds(const nlohmann::json& ns);
 /// A value in its unit of metrics.def: ns, B, count, ratio, FLOP, FLOP/s, B/s.
 std::string value_text(const nlohmann::json& value, const std::string& unit);
 

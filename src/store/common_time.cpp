@@ -67,13 +67,6 @@ Result<Fits> read_fits(Connection& connection, const std::string& path) {
   return fits;
 }
 
-int64_t base_of(const std::vector<ClockBase>& clocks, int32_t clock) {
-  const auto at = static_cast<size_t>(clock);
-  if (clock >= 0 && at < clocks.size() && clocks[at].is_unix) return clocks[at].base_ns;
-  const auto known = std::find_if(clocks.begin(), clocks.end(), [](const ClockBase& c) { return c.is_unix; });
-  return known == clocks.end() ? 0 : known->base_ns;
-}
-
 std::vector<Segment> fit_of(const Fits& fits, const FitKey& key) {
   const auto it = fits.find(key);
   if (it == fits.end()) return {Segment{}};
@@ -157,6 +150,13 @@ bool same_for_all(const std::vector<std::vector<Segment>>& tracks, int64_t base)
 }
 
 }  // namespace
+
+int64_t base_of(const std::vector<ClockBase>& clocks, int32_t clock) {
+  const auto at = static_cast<size_t>(clock);
+  if (clock >= 0 && at < clocks.size() && clocks[at].is_unix) return clocks[at].base_ns;
+  const auto known = std::find_if(clocks.begin(), clocks.end(), [](const ClockBase& c) { return c.is_unix; });
+  return known == clocks.end() ? 0 : known->base_ns;
+}
 
 Result<CommonTime> CommonTime::read(Connection& connection, const std::vector<ClockBase>& clocks,
                                     const ClockFiles& files) {

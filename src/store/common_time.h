@@ -15,7 +15,11 @@ namespace nl::store {
 struct ClockBase {
   bool is_unix = false;
   int64_t base_ns = 0;
+  int64_t resolution_ns = 1;
 };
+
+/// What is added to stored times of a clock. Clocks without a known base begin with the first that has one.
+int64_t base_of(const std::vector<ClockBase>& clocks, int32_t clock);
 
 /// Where the tables lie that say which clock a track has and how clocks are fitted; empty: not there.
 struct ClockFiles {
@@ -23,8 +27,7 @@ struct ClockFiles {
   std::string fits;
 };
 
-/// An expression over start_ns and, if `has_track`, track_id. Clocks without a known base begin with the
-/// first that has one.
+/// An expression over start_ns and, if `has_track`, track_id.
 class CommonTime {
  public:
   static Result<CommonTime> read(Connection& connection, const std::vector<ClockBase>& clocks,

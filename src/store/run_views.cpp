@@ -223,7 +223,8 @@ Result<RunFiles> run_files(const std::string& bundle) {
   if (!path_exists(files.derived + "/complete")) files.derived.clear();
   try {
     for (const auto& clock : document.at("clocks")) {
-      files.clocks.push_back({clock.at("kind") == "unix", clock.at("base_unix_ns")});
+      files.clocks.push_back(
+          {clock.at("kind") == "unix", clock.at("base_unix_ns"), clock.value("resolution_ns", int64_t{1})});
     }
     for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
   } catch (const nlohmann::json::exception& e) {
@@ -253,13 +254,9 @@ Result<void> create_views(Connection& connection, const RunFiles& files, bool li
   for (const Link& link : kLinks) {
     if (linked && wanted.contains(std::string(link.table))) wanted.insert(std::string(link.derived));
   }
-  const auto path = [&](const char* name) {
-    const auto& tables = model::all_tables();
-    const auto it = std::find_if(tables.begin(), tables.end(), [&](const auto& t) { return t.name == name; });
-    return it == tables.end() ? std::string() : path_of(files, *it);
-  };
-  NL_TRY(const CommonTime time,
-         CommonTime::read(connection, files.clocks, {path("tracks"), path("clock_fits")}));
+  const ClockFiles clocks{path_of(files, model::table(model::TableId::tracks)),
+                          path_of(files, model::table(model::TableId::clock_fits))};
+  NL_TRY(const CommonTime time, CommonTime::read(connection, files.clocks, clocks));
   // Derived tables first: other views refer to them.
   for (const bool derived : {true, false}) {
     for (const auto& table : model::all_tables()) {

@@ -1,5 +1,4 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -83,15 +82,6 @@ Result<json> make_report(Context& context, const NamedRun& named, const json& gi
   NL_TRY(input.document, store::read_run_document(named.bundle + "/run.json"));
   input.analysis = std::move(analysis.data);
   return report::make_report(std::move(input));
-}
-
-/// Written aside and renamed: a name never stands for half a file.
-Result<void> replace_file(const std::string& path, const std::string& text) {
-  NL_TRY(NewFile file, NewFile::create(path + ".new-" + std::to_string(::getpid())));
-  NL_CHECK(file.write(text));
-  NL_TRY(const bool placed, file.finish(path, true));
-  (void)placed;
-  return {};
 }
 
 using Documents = std::vector<std::pair<std::string, std::string>>;

@@ -1,0 +1,20 @@
+#pragma once
+// Anchors: stretches of nodes that are equal on both sides and that each side has once, in an order that both
+// sides share.
+
+#include <span>
+#include <vector>
+
+#include "align/features.h"
+
+namespace nl::align {
+
+struct Pair {
+  uint32_t a, b;
+};
+
+/// Places where equal stretches of `width` nodes begin, ascending on both sides. n log n.
+std::vector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
+                               Token by);
+
+}  // namespace nl::align

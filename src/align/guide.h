@@ -1,0 +1,21 @@
+#pragma once
+// Where a band of columns stands in each row: around the way that two stretches are expected to take.
+
+#include <span>
+#include <vector>
+
+#include "align/features.h"
+
+namespace nl::align {
+
+/// Columns that a band may move from one row to the next.
+inline size_t most_shift(size_t width) {
+  return width / 4 + 1;
+}
+
+/// The first column of the band for rows 0 to rows.size(), never falling, from corner to corner. A band of
+/// `width` of the columns.size() + 1 columns.
+std::vector<uint32_t> band_of(std::span<const Features> rows, std::span<const Features> columns,
+                              size_t width);
+
+}  // namespace nl::align

@@ -1,0 +1,27 @@
+#pragma once
+// Words that two names share: ampere_sgemm_128x64 and ampere_sgemm_64x64 have much in common, and a fused
+// kernel is often named after its parts.
+
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace nl::align {
+
+class NameWords {
+ public:
+  explicit NameWords(std::span<const std::string_view> names);
+  bool knows(uint32_t a, uint32_t b) const { return a < words_.size() && b < words_.size(); }
+  /// 0 = nothing in common, 1 = all words of the shorter one; rare words count more.
+  float overlap(uint32_t a, uint32_t b) const;
+
+ private:
+  float weight(uint64_t word) const { return 1.0F / static_cast<float>(names_with_.at(word)); }
+  float weight_of(const std::vector<uint64_t>& words) const;
+
+  std::vector<std::vector<uint64_t>> words_;  ///< of each name: hashes, sorted, each once
+  std::unordered_map<uint64_t, uint32_t> names_with_;
+};
+
+}  // namespace nl::align

@@ -1,0 +1,13 @@
+#pragma once
+// The part of an alignment that keeps the order of both sides: anchors first, the band between them.
+
+#include <vector>
+
+#include "align/anchors.h"
+
+namespace nl::align {
+
+/// For each of a its place in b or kNone; ascending. Only pairs that fit.
+std::vector<uint32_t> align_ordered(const std::vector<Features>& a, const std::vector<Features>& b);
+
+}  // namespace nl::align

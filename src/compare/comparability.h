@@ -1,0 +1,61 @@
+#pragma once
+// Comparability: may the times of two runs be held against each other at all? Asked before any verdict.
+// Each factor is one thing that must be equal, with what both sides say; the score is their product. Unknown
+// is not equal and not different: it costs a little and is named.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "compare/changes.h"
+
+namespace nl::compare {
+
+/// What a run says of itself, as far as it matters here.
+struct RunFacts {
+  std::string run_id;
+  nlohmann::json document;                    ///< run.json
+  std::map<std::string, std::string> labels;  ///< the values that count
+};
+
+struct Factor {
+  enum class State { kEqual, kDifferent, kUnknown };
+  std::string name;
+  State state = State::kEqual;
+  double score = 1;
+  std::string base, next;  ///< what the sides say; empty if unknown
+  std::string words;       ///< why it matters, where it is not equal
+};
+
+inline constexpr double kComparabilityFloor = 0.5;
+
+struct Comparability {
+  std::vector<Factor> factors;
+  double score() const;
+  bool is_enough() const { return score() >= kComparabilityFloor; }
+  /// Something about the two makes any comparison of times wrong, in whichever mode.
+  bool is_refused() const { return score() == 0; }
+  /// Factors that take the score down, the heaviest first, in words.
+  std::vector<std::string> reasons() const;
+};
+
+enum class Mode {
+  kSame,           ///< the same hardware and backend: times are compared
+  kOtherHardware,  ///< shares and figures that are normalised by the peaks of the devices
+  kOtherBackend,   ///< shares of classes: kernels and ops have nothing else in common
+};
+/// same, other_hardware, other_backend
+std::string_view mode_name(Mode mode);
+Mode mode_between(const RunFacts& base, const RunFacts& next);
+
+/// `changes` may be null: what is matched then does not count.
+Comparability comparability(const RunFacts& base, const RunFacts& next, const Side& base_side,
+                            const Side& next_side, const Changes* changes);
+
+/// Labels, versions and devices that differ, as "driver: 550.54 → 580.95".
+std::vector<std::string> differences(const RunFacts& base, const RunFacts& next);
+
+nlohmann::json to_json(const Comparability& comparability);
+
+}  // namespace nl::compare

@@ -1,0 +1,591 @@
+#include "compare/comparison.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "analyze/launch_counters.h"
+#include "analyze/run_analysis.h"
+#include "analyze/strip.h"
+#include "assemble/assemble.h"
+#include "compare/across.h"
+#include "compare/apportion.h"
+#include "compare/repeats.h"
+#include "stats/warm_up.h"
+
+namespace nl::compare {
+namespace {
+
+using analyze::IntervalSet;
+using analyze::LoadedRun;
+using analyze::Taxonomy;
+using nlohmann::json;
+
+/// The engine lives as long as its run.
+struct OpenRun {
+  std::unique_ptr<store::EngineStart> start;
+  LoadedRun loaded;
+};
+
+Result<std::unique_ptr<OpenRun>> open_run(const RunInput& input, const Taxonomy& taxonomy,
+                                          const CompareOptions& options) {
+  auto start = std::make_unique<store::EngineStart>(analyze::timeline_engine());
+  NL_CHECK(assemble::ensure_derived(input.bundle));
+  NL_TRY(LoadedRun loaded, load_run(*start, input.bundle, input.facts.document, taxonomy, options.analysis));
+  return std::unique_ptr<OpenRun>(new OpenRun{std::move(start), std::move(loaded)});
+}
+
+/// A found period may be another one on the other side; marks of the source mean the same.
+bool has_marked_steps(const LoadedRun& run) {
+  const auto& steps = run.run.windows.steps;
+  return !steps.list.empty() && steps.source != "period" && steps.source != "none";
+}
+
+std::string window_for(const LoadedRun& base, const LoadedRun& next, const std::string& wanted) {
+  if (wanted != "auto") return wanted;
+  const bool same = base.run.windows.steps.source == next.run.windows.steps.source;
+  return has_marked_steps(base) && has_marked_steps(next) && same ? "steps" : "whole";
+}
+
+/// The device of that name, or the busiest one.
+size_t device_like(const LoadedRun& run, const std::string& device, const IntervalSet& window) {
+  for (size_t i = 0; i < run.run.devices.size(); i++) {
+    if (analyze::device_text(run.run.devices[i].device) == device) return i;
+  }
+  return busiest_device(run, window);
+}
+
+Result<void> check_window(const LoadedRun& run, const std::string& window) {
+  if (window != "steps" || !run.run.windows.steps.list.empty()) return {};
+  return Error{ErrorCode::kNotFound, "a run has no steps", "--window whole compares the captures"};
+}
+
+/// One side: which run stands for it, and the figures of all.
+struct SideRuns {
+  std::vector<RunSample> samples;
+  std::vector<int64_t> warm_ups;
+  size_t middle = 0;  ///< index of the run that stands for the side
+};
+
+class Comparer {
+ public:
+  Comparer(const std::vector<RunInput>& base, const std::vector<RunInput>& next, const Taxonomy& taxonomy,
+           const CompareOptions& options)
+      : inputs_{&base, &next}, taxonomy_(taxonomy), options_(options) {}
+
+  Result<json> run() {
+    NL_TRY(auto base, open_run(inputs_[0]->front(), taxonomy_, options_));
+    NL_TRY(auto next, open_run(inputs_[1]->front(), taxonomy_, options_));
+    NL_CHECK(choose_window(base->loaded, next->loaded));
+    NL_TRY(runs_[0], sample_runs(*inputs_[0], *base));
+    NL_TRY(runs_[1], sample_runs(*inputs_[1], *next));
+    if (runs_[0].middle != 0) {
+      NL_TRY(base, open_run((*inputs_[0])[runs_[0].middle], taxonomy_, options_));
+    }
+    if (runs_[1].middle != 0) {
+      NL_TRY(next, open_run((*inputs_[1])[runs_[1].middle], taxonomy_, options_));
+    }
+    return compare(base->loaded, next->loaded);
+  }
+
+ private:
+  const RunInput& input(size_t side) const { return (*inputs_[side])[runs_[side].middle]; }
+
+  Result<void> choose_window(const LoadedRun& base, const LoadedRun& next) {
+    window_ = window_for(base, next, options_.window);
+    NL_CHECK(check_window(base, window_));
+    if (!has_devices(base)) return {};
+    NL_TRY(const IntervalSet window, window_of(base, {window_}));
+    device_ = analyze::device_text(base.run.devices[busiest_device(base, window)].device);
+    return {};
+  }
+
+  Result<SideChoice> choice_for(const LoadedRun& run, bool with_groups) const {
+    SideChoice choice{window_, 0, 0, with_groups};
+    NL_CHECK(check_window(run, window_));
+    if (window_ == "steps" && !options_.keep_warm_up) choice.warm_up = warm_up_of(run);
+    if (!has_devices(run)) return choice;
+    NL_TRY(const IntervalSet window, window_of(run, choice));
+    choice.device = device_like(run, device_, window);
+    return choice;
+  }
+
+  static int64_t warm_up_of(const LoadedRun& run) {
+    std::vector<double> durations;
+    for (const auto& step : run.run.windows.steps.list)
+      durations.push_back(static_cast<double>(step.time.length()));
+    const auto found = stats::find_warm_up(durations);
+    return found ? static_cast<int64_t>(found->iterations) : 0;
+  }
+
+  Result<SideRuns> sample_runs(const std::vector<RunInput>& inputs, OpenRun& first) {
+    SideRuns runs;
+    for (size_t i = 0; i < inputs.size(); i++) {
+      std::unique_ptr<OpenRun> opened;
+      if (i > 0) {
+        NL_TRY(opened, open_run(inputs[i], taxonomy_, options_));
+      }
+      LoadedRun& run = i == 0 ? first.loaded : opened->loaded;
+      NL_TRY(const SideChoice choice, choice_for(run, false));
+      NL_TRY(const Side side, make_side(run, taxonomy_, choice, texts_));
+      runs.samples.push_back(sample_of(inputs[i].facts.run_id, side));
+      runs.warm_ups.push_back(side.warm_up);
+      options_.progress(static_cast<double>(++done_) /
+                        static_cast<double>(inputs_[0]->size() + inputs_[1]->size()));
+    }
+    runs.middle = middle_of(runs.samples);
+    return runs;
+  }
+
+  /// Of an even number the lower one of the two in the middle.
+  static size_t middle_of(const std::vector<RunSample>& samples) {
+    std::vector<size_t> order(samples.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return samples[a].window_ns < samples[b].window_ns; });
+    return order[(order.size() - 1) / 2];
+  }
+
+  Result<json> compare(LoadedRun& base, LoadedRun& next) {
+    LoadedRun* loaded[] = {&base, &next};
+    for (size_t i = 0; i < 2; i++) {
+      NL_TRY(choices_[i], choice_for(*loaded[i], true));
+      NL_TRY(sides_[i], make_side(*loaded[i], taxonomy_, choices_[i], texts_));
+    }
+    mode_ = mode_between(input(0).facts, input(1).facts);
+    NL_TRY(changes_, find_changes(sides_[0], sides_[1], texts_));
+    const auto score = comparability(input(0).facts, input(1).facts, sides_[0], sides_[1], &changes_);
+    NL_TRY(repeats_,
+           judge_repeats(runs_[0].samples, runs_[1].samples, changes_, {options_.practical_bound, 0.05}));
+    NL_CHECK(read_counters(base, 0));
+    NL_CHECK(read_counters(next, 1));
+    json out = sums_json();
+    out["mode"] = mode_name(mode_);
+    out["comparability"] = to_json(score);
+    add_verdict(out, score);
+    out["differences"] = differences(input(0).facts, input(1).facts);
+    out["statistics"] = statistics_json();
+    if (options_.with_figures) {
+      NL_CHECK(add_strip(out["base"], base, 0));
+      NL_CHECK(add_strip(out["new"], next, 1));
+    }
+    out["devices"] = devices_json(base, next);
+    out["totals"] = totals_json(base, next);
+    out["across"] = nullptr;
+    if (mode_ != Mode::kSame && !score.is_refused()) {
+      NL_TRY(out["across"], across_json(base, next));
+    }
+    return out;
+  }
+
+  // ---- Sums that close
+
+  static std::vector<int64_t> parts_per_unit(const Side& side) {
+    std::vector<int64_t> amounts(side.parts.begin(), side.parts.end());
+    return apportion(amounts, side.units, per_unit(side.window_ns, side.units));
+  }
+
+  json parts_json(const std::vector<int64_t>& base, const std::vector<int64_t>& next) const {
+    json parts = json::array();
+    for (size_t i = 0; i < Part::kCount; i++) {
+      if (base[i] == 0 && next[i] == 0) continue;
+      const Part part = Part::number(i);
+      json row = {{"kind", part_kind_name(part.kind())},
+                  {"name", part.name()},
+                  {"words", part.words()},
+                  {"base_ns", base[i]},
+                  {"new_ns", next[i]},
+                  {"delta_ns", next[i] - base[i]}};
+      for (size_t j = 0; j < repeats_.parts.size(); j++) {
+        if (repeats_.parts[j].first == part)
+          add_statistics(row, repeats_.parts[j].second, repeats_.part_series[j]);
+      }
+      parts.push_back(std::move(row));
+    }
+    sort_by_delta(parts);
+    return parts;
+  }
+
+  void add_statistics(json& row, const stats::Judgement& judgement, const stats::Series& series) const {
+    row["statistics"] = to_json(judgement);
+    if (options_.with_figures) row["values"] = {{"base", series.base}, {"new", series.candidate}};
+  }
+
+  static void sort_by_delta(json& rows) {
+    std::stable_sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
+      return std::abs(a["delta_ns"].get<int64_t>()) > std::abs(b["delta_ns"].get<int64_t>());
+    });
+  }
+
+  static int64_t work_sum(const std::vector<int64_t>& parts) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < parts.size(); i++) {
+      if (Part::number(i).is_work()) sum += parts[i];
+    }
+    return sum;
+  }
+
+  json sums_json() const {
+    const auto base = parts_per_unit(sides_[0]), next = parts_per_unit(sides_[1]);
+    const int64_t base_ns = per_unit(sides_[0].window_ns, sides_[0].units);
+    const int64_t next_ns = per_unit(sides_[1].window_ns, sides_[1].units);
+    json out = {{"base", side_json(0)}, {"new", side_json(1)}};
+    out["delta_ns"] = next_ns - base_ns;
+    out["ratio"] =
+        base_ns == 0 ? json(nullptr) : json(static_cast<double>(next_ns) / static_cast<double>(base_ns));
+    out["unit"] = sides_[1].unit;
+    out["parts"] = parts_json(base, next);
+    add_changes(out, work_sum(base), work_sum(next));
+    out["ops"] = grouped_json(&Item::op, work_sum(base), work_sum(next));
+    out["modules"] = grouped_json(&Item::module, work_sum(base), work_sum(next));
+    return out;
+  }
+
+  json side_json(size_t i) const {
+    const Side& side = sides_[i];
+    json ids = json::array();
+    for (const RunSample& sample : runs_[i].samples) ids.push_back(sample.run_id);
+    return {{"run_id", input(i).facts.run_id},
+            {"runs", ids},
+            {"source", side.source},
+            {"device", side.device.empty() ? json(nullptr) : json(side.device)},
+            {"window", side.window},
+            {"unit", side.unit},
+            {"units", side.units},
+            {"warm_up_left_out", side.warm_up},
+            {"total_ns", side.window_ns},
+            {"window_ns", per_unit(side.window_ns, side.units)}};
+  }
+
+  /// Over time; a side of sums has none.
+  Result<void> add_strip(json& out, const LoadedRun& run, size_t side) const {
+    if (!has_devices(run)) return {};
+    NL_TRY(const IntervalSet window, window_of(run, choices_[side]));
+    out["strip"] = analyze::strip_json(run.run.devices[choices_[side].device].device, window);
+    out["strip_ns"] = window.empty() ? 0 : window.back().end - window.front().begin;
+    return {};
+  }
+
+  /// Work by what launched it; what belongs to nothing is a row without a name.
+  json grouped_json(uint32_t Item::*key, int64_t base_total, int64_t next_total) const {
+    std::map<std::string, std::array<int64_t, 4>> sums;  // owned and calls of both sides
+    bool any = false;
+    for (size_t s = 0; s < 2; s++) {
+      for (const Item& item : sides_[s].items) {
+        any = any || item.*key != kNoText;
+        auto& row = sums[item.*key == kNoText ? "" : std::string(texts_[item.*key])];
+        row[s] += item.owned_ns;
+        row[2 + s] += item.calls;
+      }
+    }
+    json rows = json::array();
+    if (!any) return rows;
+    std::vector<int64_t> amounts[2];
+    for (const auto& [name, row] : sums) {
+      amounts[0].push_back(row[0]);
+      amounts[1].push_back(row[1]);
+    }
+    const auto base = apportion(amounts[0], sides_[0].units, base_total);
+    const auto next = apportion(amounts[1], sides_[1].units, next_total);
+    size_t i = 0;
+    for (const auto& [name, row] : sums) {
+      rows.push_back({{"name", name.empty() ? json(nullptr) : json(name)},
+                      {"base_ns", base[i]},
+                      {"new_ns", next[i]},
+                      {"base_calls", row[2]},
+                      {"new_calls", row[3]},
+                      {"delta_ns", next[i] - base[i]}});
+      i++;
+    }
+    sort_by_delta(rows);
+    return rows;
+  }
+
+  // ---- Changes
+
+  json amount_json(const Amount& amount, const std::vector<uint32_t>& names, int64_t owned,
+                   const Side& side) const {
+    if (amount.calls == 0) return nullptr;
+    json texts = json::array();
+    for (const uint32_t name : names) texts.push_back(std::string(texts_[name]));
+    const double calls = static_cast<double>(amount.calls);
+    return {{"names", texts},
+            {"calls", amount.calls},
+            {"calls_per_unit", calls / static_cast<double>(side.units)},
+            {"time_ns", owned},
+            {"mean_ns", static_cast<double>(amount.time_ns) / calls}};
+  }
+
+  /// How much of a difference comes from more or fewer calls, at the time that one took before.
+  static int64_t by_calls(const Change& row, const Side& base, const Side& next) {
+    if (row.base.calls == 0 || row.next.calls == 0) return 0;
+    const double before = static_cast<double>(row.base.calls) / static_cast<double>(base.units);
+    const double after = static_cast<double>(row.next.calls) / static_cast<double>(next.units);
+    return std::llround((after - before) * static_cast<double>(row.base.owned_ns) /
+                        static_cast<double>(row.base.calls));
+  }
+
+  json change_json(size_t index, int64_t base_ns, int64_t next_ns) const {
+    const Change& row = changes_.rows[index];
+    const int64_t delta = next_ns - base_ns, calls = by_calls(row, sides_[0], sides_[1]);
+    json out = {{"kind", change_kind_name(row.kind)},
+                {"name", row.label == kNoText ? "" : std::string(texts_[row.label])},
+                {"class", row.part.name()},
+                {"op", row.op == kNoText ? json(nullptr) : json(std::string(texts_[row.op]))},
+                {"base", amount_json(row.base, row.base_names, base_ns, sides_[0])},
+                {"new", amount_json(row.next, row.next_names, next_ns, sides_[1])},
+                {"delta_ns", delta},
+                {"by_calls_ns", calls},
+                {"by_duration_ns", delta - calls},
+                {"moved", row.moved},
+                {"reshaped", row.reshaped},
+                {"match_confidence", row.matched > 0 ? json(row.confidence) : json(nullptr)},
+                {"metrics", metrics_json(row)}};
+    for (size_t j = 0; j < repeats_.changes.size(); j++) {
+      const auto& [judged, judgement] = repeats_.changes[j];
+      if (judged != index) continue;
+      add_statistics(out, judgement, repeats_.change_series[j]);
+      if (judgement.p_adjusted) out["p_adjusted"] = *judgement.p_adjusted;
+    }
+    return out;
+  }
+
+  void add_changes(json& out, int64_t base_total, int64_t next_total) const {
+    std::vector<int64_t> amounts[2];
+    for (const Change& row : changes_.rows) {
+      amounts[0].push_back(row.base.owned_ns);
+      amounts[1].push_back(row.next.owned_ns);
+    }
+    const auto base = apportion(amounts[0], sides_[0].units, base_total);
+    const auto next = apportion(amounts[1], sides_[1].units, next_total);
+    std::vector<size_t> order(changes_.rows.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::abs(next[a] - base[a]) > std::abs(next[b] - base[b]);
+    });
+    json rows = json::array(), rest = {{"rows", 0}, {"delta_ns", 0}};
+    for (const size_t i : order) {
+      if (static_cast<int64_t>(rows.size()) < options_.top) {
+        rows.push_back(change_json(i, base[i], next[i]));
+      } else {
+        rest["rows"] = rest["rows"].get<int64_t>() + 1;
+        rest["delta_ns"] = rest["delta_ns"].get<int64_t>() + next[i] - base[i];
+      }
+    }
+    out["changes"] = rows;
+    out["not_shown"] = rest;
+    out["matched"] = {{"base", share(changes_.matched_base_ns, changes_.base_ns)},
+                      {"new", share(changes_.matched_next_ns, changes_.next_ns)}};
+  }
+
+  static json share(int64_t part, int64_t whole) {
+    return whole == 0 ? json(nullptr) : json(static_cast<double>(part) / static_cast<double>(whole));
+  }
+
+  // ---- Counters
+
+  Result<void> read_counters(LoadedRun& run, size_t side) {
+    NL_TRY(const json counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
+                                                run.sources.peaks, INT64_MAX));
+    if (counters.is_null()) return {};
+    for (const json& row : counters["kernels"]) counters_[side][row["kernel"]] = row;
+    return {};
+  }
+
+  const json* counters_of(size_t side, const std::vector<uint32_t>& names) const {
+    for (const uint32_t name : names) {
+      const auto it = counters_[side].find(std::string(texts_[name]));
+      if (it != counters_[side].end()) return &it->second;
+    }
+    return nullptr;
+  }
+
+  /// What counters say of the kernels of a row, on either side.
+  json metrics_json(const Change& row) const {
+    static constexpr const char* kMetrics[] = {"achieved_occupancy_pct",
+                                               "warp_efficiency_pct",
+                                               "sm_pct",
+                                               "memory_pct",
+                                               "dram_pct",
+                                               "dram_bytes_per_s",
+                                               "l1_hit_pct",
+                                               "l2_hit_pct",
+                                               "tensor_pct",
+                                               "ipc",
+                                               "registers",
+                                               "intensity",
+                                               "roof_share",
+                                               "sm_clock_hz"};
+    json out = json::array();
+    const json* sides[] = {counters_of(0, row.base_names), counters_of(1, row.next_names)};
+    if (sides[0] == nullptr && sides[1] == nullptr) return out;
+    for (const char* metric : kMetrics) {
+      json values[2];
+      for (size_t i = 0; i < 2; i++)
+        values[i] = sides[i] == nullptr ? json(nullptr) : sides[i]->value(metric, json(nullptr));
+      if (!values[0].is_number() && !values[1].is_number()) continue;
+      const bool both = values[0].is_number() && values[1].is_number();
+      out.push_back(
+          {{"metric", metric},
+           {"base", values[0]},
+           {"new", values[1]},
+           {"delta", both ? json(values[1].get<double>() - values[0].get<double>()) : json(nullptr)}});
+    }
+    return out;
+  }
+
+  // ---- Is it real
+
+  void add_verdict(json& out, const Comparability& score) const {
+    stats::Verdict verdict = repeats_.window.verdict;
+    std::vector<std::string> reasons;
+    if (same_runs()) {
+      verdict = stats::Verdict::kNoChange;
+      reasons.push_back("both sides are the same");
+    } else if (score.is_refused()) {
+      verdict = stats::Verdict::kIncomparable;
+      reasons = score.reasons();
+    } else if (mode_ != Mode::kSame) {
+      verdict = stats::Verdict::kIncomparable;
+      reasons.push_back(mode_ == Mode::kOtherHardware
+                            ? "other hardware: shares and figures against the peaks are compared"
+                            : "another backend: shares of classes are compared");
+    } else if (!score.is_enough()) {
+      verdict = stats::Verdict::kIncomparable;
+      reasons = score.reasons();
+    } else if (!repeats_.window.reason.empty()) {
+      reasons.push_back(repeats_.window.reason);
+    }
+    out["verdict"] = stats::verdict_name(verdict);
+    out["reasons"] = reasons;
+  }
+
+  bool same_runs() const {
+    std::set<std::string> ids[2];
+    for (size_t i = 0; i < 2; i++) {
+      for (const RunSample& sample : runs_[i].samples) ids[i].insert(sample.run_id);
+    }
+    return ids[0] == ids[1];
+  }
+
+  json statistics_json() const {
+    json out = to_json(repeats_.window);
+    out["repeats"] = "runs";
+    out["practical_bound"] = options_.practical_bound;
+    out["values"] = {{"base", values_json(0)}, {"new", values_json(1)}};
+    out["within_one_run"] = {{"base", steps_json(0)}, {"new", steps_json(1)}};
+    return out;
+  }
+
+  json values_json(size_t side) const {
+    json values = json::array();
+    for (const RunSample& sample : runs_[side].samples)
+      values.push_back({{"run_id", sample.run_id}, {"window_ns", sample.window_ns}});
+    return values;
+  }
+
+  /// Steps of the run that stands for the side: no repeats, but how much it varies inside.
+  json steps_json(size_t side) const {
+    const auto& units = sides_[side].unit_ns;
+    if (units.size() < 2) return nullptr;
+    std::vector<double> values(units.begin(), units.end());
+    values = stats::sorted(std::move(values));
+    const auto summary = stats::summary_of(values);
+    json interval = nullptr;
+    if (summary.median_interval)
+      interval = {{"low", summary.median_interval->low},
+                  {"high", summary.median_interval->high},
+                  {"coverage", summary.median_interval->coverage}};
+    return {{"n", summary.n},
+            {"min", summary.min},
+            {"median", summary.median},
+            {"max", summary.max},
+            {"median_interval", interval}};
+  }
+
+  // ---- Whole runs
+
+  json devices_json(const LoadedRun& base, const LoadedRun& next) const {
+    json rows = json::array();
+    if (!has_devices(base) || !has_devices(next)) return rows;
+    const LoadedRun* both[] = {&base, &next};
+    std::map<std::string, json> by_device;
+    for (size_t s = 0; s < 2; s++) {
+      const auto window = window_of(*both[s], choices_[s]);
+      if (!window) continue;
+      for (const auto& state : both[s]->run.devices) {
+        const auto sum = decompose(state.device, *window);
+        const std::string text = analyze::device_text(state.device);
+        json& row = by_device[text];
+        row["device"] = text;
+        row[s == 0 ? "base" : "new"] = {{"compute_ns", per_unit(sum.compute_ns, sides_[s].units)},
+                                        {"exposed_comm_ns", per_unit(sum.exposed_comm_ns, sides_[s].units)},
+                                        {"exposed_copy_ns", per_unit(sum.exposed_copy_ns, sides_[s].units)},
+                                        {"idle_ns", per_unit(sum.idle_ns, sides_[s].units)}};
+      }
+    }
+    for (auto& [text, row] : by_device) rows.push_back(std::move(row));
+    return rows;
+  }
+
+  /// Of all devices and all units: sums, not wall time.
+  json totals_json(const LoadedRun& base, const LoadedRun& next) const {
+    const LoadedRun* both[] = {&base, &next};
+    json out = json::object();
+    for (size_t s = 0; s < 2; s++) {
+      int64_t kernels = 0, kernel_ns = 0, copies = 0, copy_ns = 0;
+      const auto window = window_of(*both[s], choices_[s]);
+      for (const auto& state : both[s]->run.devices) {
+        for (const auto& work : state.device.work) {
+          if (!window || state.device.is_host || !touches(work, *window)) continue;
+          const bool copy = work.table == analyze::WorkTable::kCopies;
+          (copy ? copies : kernels)++;
+          (copy ? copy_ns : kernel_ns) += clipped_ns(work, *window);
+        }
+      }
+      out[s == 0 ? "base" : "new"] = {
+          {"kernels", kernels}, {"kernel_ns", kernel_ns}, {"copies", copies}, {"copy_ns", copy_ns}};
+    }
+    return out;
+  }
+
+  Result<json> across_json(const LoadedRun& base, const LoadedRun& next) const {
+    IntervalSet windows[2];
+    if (has_devices(base)) {
+      NL_TRY(windows[0], window_of(base, choices_[0]));
+    }
+    if (has_devices(next)) {
+      NL_TRY(windows[1], window_of(next, choices_[1]));
+    }
+    return compare_across({base, sides_[0], choices_[0].device, windows[0]},
+                          {next, sides_[1], choices_[1].device, windows[1]}, mode_, texts_);
+  }
+
+  const std::vector<RunInput>* inputs_[2];
+  const Taxonomy& taxonomy_;
+  const CompareOptions& options_;
+  Texts texts_;
+  std::string window_, device_;
+  SideRuns runs_[2];
+  SideChoice choices_[2];
+  Side sides_[2];
+  Mode mode_ = Mode::kSame;
+  Changes changes_;
+  Repeats repeats_;
+  std::map<std::string, json> counters_[2];
+  size_t done_ = 0;
+};
+
+}  // namespace
+
+Result<json> compare_runs(const std::vector<RunInput>& base, const std::vector<RunInput>& next,
+                          const CompareOptions& options) {
+  NL_TRY(const Taxonomy taxonomy, Taxonomy::built_in());
+  return Comparer(base, next, taxonomy, options).run();
+}
+
+}  // namespace nl::compare

@@ -1,0 +1,35 @@
+#pragma once
+// Comparison: what changed between two sides of one or more runs, exactly, and whether it is real. The same
+// runs and options give the same JSON, byte for byte.
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "compare/comparability.h"
+
+namespace nl::compare {
+
+struct RunInput {
+  std::string bundle;
+  RunFacts facts;
+};
+
+struct CompareOptions {
+  std::string window = "auto";  ///< auto: the steps if both sides mark some, else the whole capture
+  int64_t top = 20;             ///< rows of changes; what they leave out is a row of its own
+  double practical_bound = 0.01;
+  bool keep_warm_up = false;
+  bool with_figures = false;  ///< also what pictures need: strips of time, and the values of all runs
+  analyze::AnalysisOptions analysis = {};  ///< phases and peaks
+  std::function<void(double fraction)> progress = [](double) {};
+};
+
+/// verdict, comparability, delta_ns, parts, changes, statistics, … as the operation `compare` says. Both
+/// sides have at least one run. With several, the run whose window is the middle one stands for its side, and
+/// the statistics hold all.
+Result<nlohmann::json> compare_runs(const std::vector<RunInput>& base, const std::vector<RunInput>& next,
+                                    const CompareOptions& options);
+
+}  // namespace nl::compare

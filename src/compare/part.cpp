@@ -1,0 +1,41 @@
+#include "compare/part.h"
+
+namespace nl::compare {
+
+std::string_view part_kind_name(PartKind kind) {
+  static constexpr std::string_view kNames[] = {"compute", "communication", "copy", "idle", "rest"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+PartKind Part::kind() const {
+  if (index_ < analyze::kOpClasses) return PartKind::kCompute;
+  if (*this == communication()) return PartKind::kCommunication;
+  if (*this == copy()) return PartKind::kCopy;
+  return *this == rest() ? PartKind::kRest : PartKind::kIdle;
+}
+
+std::string_view Part::name() const {
+  if (kind() == PartKind::kCompute) return analyze::op_class_name(static_cast<analyze::OpClass>(index_));
+  if (kind() == PartKind::kIdle)
+    return analyze::idle_cause_name(static_cast<analyze::IdleCause>(index_ - analyze::kOpClasses - 2));
+  return part_kind_name(kind());
+}
+
+std::string Part::words() const {
+  switch (kind()) {
+    case PartKind::kCompute:
+      return std::string(name());
+    case PartKind::kCommunication:
+      return "communication that no compute hides";
+    case PartKind::kCopy:
+      return "copies that nothing hides";
+    case PartKind::kIdle:
+      return std::string(
+          analyze::idle_cause_words(static_cast<analyze::IdleCause>(index_ - analyze::kOpClasses - 2)));
+    case PartKind::kRest:
+      break;
+  }
+  return "not explained by the source";
+}
+
+}  // namespace nl::compare

@@ -1,0 +1,419 @@
+#include "compare/side.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyze/engine_layers.h"
+#include "analyze/launch_counters.h"
+#include "analyze/module_paths.h"
+#include "analyze/run_analysis.h"
+#include "compare/owned_time.h"
+
+namespace nl::compare {
+namespace {
+
+using analyze::Interval;
+using analyze::IntervalSet;
+using analyze::kNoRow;
+using analyze::LoadedRun;
+using analyze::Taxonomy;
+using analyze::Timeline;
+using analyze::Work;
+using analyze::WorkKind;
+using analyze::WorkTable;
+using nlohmann::json;
+
+/// "ProfilerStep#12" and "nn.Module: Linear_37" without their numbers, which say when and not what.
+std::string_view without_number(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string_view::npos || end + 1 == name.size()) return name;
+  return name[end] == '#' || name[end] == '_' ? name.substr(0, end) : name;
+}
+
+/// Texts of a run in the table of both sides, each looked up once.
+class NamesOfRun {
+ public:
+  NamesOfRun(const Timeline& run, Texts& texts) : run_(run), texts_(texts), ids_(run.names.size(), kNoText) {}
+  uint32_t operator()(uint32_t name) {
+    if (ids_[name] == kNoText) ids_[name] = texts_.add(run_.names[name]);
+    return ids_[name];
+  }
+
+ private:
+  const Timeline& run_;
+  Texts& texts_;
+  std::vector<uint32_t> ids_;
+};
+
+/// The spans around launches that say where in the model they are: ops, modules, ranges.
+class GroupTree {
+ public:
+  GroupTree(const Timeline& run, Texts& texts, std::vector<Group>& groups)
+      : run_(run), texts_(texts), groups_(groups), of_span_(run.spans.size(), kUnknown) {}
+
+  uint32_t around(uint32_t span) {
+    std::vector<uint32_t> chain;
+    while (span != kNoRow && of_span_[span] == kUnknown) {
+      chain.push_back(span);
+      span = run_.spans.parent[span];
+    }
+    uint32_t group = span == kNoRow ? kNoText : of_span_[span];
+    for (auto it = chain.rbegin(); it != chain.rend(); ++it) of_span_[*it] = group = below(group, *it);
+    return group;
+  }
+
+ private:
+  static constexpr uint32_t kUnknown = UINT32_MAX - 1;
+
+  bool says_where(uint32_t span) const {
+    using model::SpanKind;
+    const SpanKind kind = run_.spans.kind[span];
+    if (kind == SpanKind::python) return run_.names[run_.spans.name[span]].starts_with("nn.Module: ");
+    return kind == SpanKind::op || kind == SpanKind::annotation;
+  }
+
+  uint32_t below(uint32_t parent, uint32_t span) {
+    if (!says_where(span)) return parent;
+    groups_.push_back({parent, texts_.add(without_number(run_.names[run_.spans.name[span]])),
+                       run_.spans.kind[span] == model::SpanKind::op});
+    return static_cast<uint32_t>(groups_.size() - 1);
+  }
+
+  const Timeline& run_;
+  Texts& texts_;
+  std::vector<Group>& groups_;
+  std::vector<uint32_t> of_span_;
+};
+
+/// Parts of time by unit of the window. Units are sorted, and so are their ends.
+class UnitSplitter {
+ public:
+  explicit UnitSplitter(std::vector<Interval> units) : units_(std::move(units)) {}
+  template <class Give>
+  void split(Interval time, Give&& give) const {
+    auto it = std::partition_point(units_.begin(), units_.end(),
+                                   [&](const Interval& unit) { return unit.end <= time.begin; });
+    for (; it != units_.end() && it->begin < time.end; ++it) {
+      const int64_t ns = std::min(it->end, time.end) - std::max(it->begin, time.begin);
+      give(static_cast<size_t>(it - units_.begin()), ns);
+    }
+  }
+
+ private:
+  std::vector<Interval> units_;
+};
+
+/// When the work that a stretch of the host's time launched has ended.
+int64_t end_of_launched(const LoadedRun& run, Interval time) {
+  int64_t end = time.end;
+  const auto& starts = run.run.timeline.spans.start;
+  for (const auto& state : run.run.devices) {
+    for (const Work& work : state.device.work) {
+      if (work.launch == kNoRow || starts[work.launch] < time.begin || starts[work.launch] >= time.end)
+        continue;
+      end = std::max(end, work.end);
+    }
+  }
+  return end;
+}
+
+/// Devices run behind their host: the last step lasts until its own work is done.
+std::vector<Interval> step_intervals(const LoadedRun& run, int64_t warm_up) {
+  std::vector<Interval> steps;
+  const auto& list = run.run.windows.steps.list;
+  for (size_t i = static_cast<size_t>(warm_up); i < list.size(); i++) steps.push_back(list[i].time);
+  if (!steps.empty()) steps.back().end = end_of_launched(run, steps.back());
+  return steps;
+}
+
+std::vector<Interval> unit_intervals(const LoadedRun& run, const SideChoice& choice,
+                                     const IntervalSet& window) {
+  return choice.window == "steps" ? step_intervals(run, choice.warm_up) : window;
+}
+
+std::string unit_name(const std::string& window) {
+  if (window == "whole") return "capture";
+  return window == "steps" || window.starts_with("step:") ? "step" : "range";
+}
+
+/// One device of a time line.
+class DeviceSide {
+ public:
+  DeviceSide(const LoadedRun& run, const Taxonomy& taxonomy, const SideChoice& choice, Texts& texts)
+      : run_(run),
+        device_(run.run.devices[choice.device]),
+        taxonomy_(taxonomy),
+        choice_(choice),
+        texts_(texts),
+        name_of_(run.run.timeline, texts),
+        identities_(run.run.timeline.names.size()) {}
+
+  Side make(const IntervalSet& window) {
+    begin(window);
+    const auto units = unit_intervals(run_, choice_, window);
+    describe_units(units);
+    add_items(window);
+    add_time(window, UnitSplitter(units));
+    std::erase_if(side_.items, [](const Item& item) { return item.calls == 0; });
+    return std::move(side_);
+  }
+
+ private:
+  struct Identity {
+    uint32_t label = kNoText, family = kNoText;
+  };
+
+  void begin(const IntervalSet& window) {
+    side_.source = device_.device.is_host ? "host" : "device";
+    side_.device = analyze::device_text(device_.device);
+    side_.window = choice_.window;
+    side_.unit = unit_name(choice_.window);
+    side_.warm_up = choice_.warm_up;
+    side_.window_ns = total_length(window);
+  }
+
+  void describe_units(const std::vector<Interval>& units) {
+    side_.units = std::max<int64_t>(1, static_cast<int64_t>(units.size()));
+    for (const Interval& unit : units) side_.unit_ns.push_back(unit.length());
+    side_.unit_parts.resize(units.size());
+  }
+
+  const Identity& identity(const Work& work) {
+    Identity& known = identities_[work.name];
+    if (known.label != kNoText) return known;
+    const std::string_view name = run_.run.timeline.names[work.name];
+    if (work.table == WorkTable::kKernels) {
+      const auto kernel = taxonomy_.kernel(name);
+      known.label = texts_.add(kernel_label(kernel.name));
+      known.family = texts_.add(kernel.family == "other" ? kernel.name.short_name : kernel.family);
+    } else {
+      known.label = known.family = texts_.add(name);
+    }
+    return known;
+  }
+
+  Part part_of(const Work& work) const {
+    if (work.kind == WorkKind::kCommunication) return Part::communication();
+    if (work.kind == WorkKind::kCopy) return Part::copy();
+    const auto& classes = run_.run.classes;
+    return Part::compute(device_.device.is_host ? classes.op[run_.run.timeline.spans.op_type[work.row]]
+                                                : classes.kernel[work.name]);
+  }
+
+  uint32_t shape_of(const Work& work) {
+    const auto& shapes = run_.sources.arguments.shapes;
+    if (work.op == kNoRow || work.op >= shapes.size() || shapes[work.op] == kNoRow) return kNoText;
+    return texts_.add(run_.sources.arguments.texts[shapes[work.op]]);
+  }
+
+  /// Order of the launch calls; of one call, of the device.
+  std::vector<uint32_t> launch_order() const {
+    const auto& work = device_.device.work;
+    const auto& starts = run_.run.timeline.spans.start;
+    std::vector<int64_t> called(work.size());
+    for (size_t i = 0; i < work.size(); i++)
+      called[i] = work[i].launch == kNoRow ? work[i].start : starts[work[i].launch];
+    std::vector<uint32_t> order(work.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return called[a] < called[b]; });
+    return order;
+  }
+
+  Item item_of(const Work& work, int64_t ns) {
+    const Identity& known = identity(work);
+    Item item{name_of_(work.name), known.label, known.family};
+    item.part = part_of(work);
+    item.time_ns = ns;
+    if (work.op != kNoRow && !device_.device.is_host)
+      item.op = name_of_(run_.run.timeline.spans.name[work.op]);
+    item.shape = shape_of(work);
+    return item;
+  }
+
+  void add_items(const IntervalSet& window) {
+    analyze::ModulePaths modules(run_.run.timeline);
+    GroupTree tree(run_.run.timeline, texts_, side_.groups);
+    const auto& work = device_.device.work;
+    place_.resize(work.size());
+    for (const uint32_t i : launch_order()) {
+      place_[i] = static_cast<uint32_t>(side_.items.size());
+      const bool inside = touches(work[i], window);
+      Item item = inside ? item_of(work[i], clipped_ns(work[i], window)) : Item{kNoText, kNoText, kNoText};
+      if (!inside) item.calls = 0;
+      const uint32_t around = work[i].launch != kNoRow ? work[i].launch : work[i].op;
+      if (inside && around != kNoRow && modules.any()) item.module = texts_.add(modules.around(around));
+      if (inside && choice_.with_groups) item.group = tree.around(outside(work[i]));
+      side_.items.push_back(item);
+    }
+  }
+
+  /// The first span around the work itself.
+  uint32_t outside(const Work& work) const {
+    const auto& parents = run_.run.timeline.spans.parent;
+    if (device_.device.is_host) return parents[work.row];
+    return work.op != kNoRow ? work.op : work.launch != kNoRow ? parents[work.launch] : kNoRow;
+  }
+
+  void add_time(const IntervalSet& window, const UnitSplitter& units) {
+    for_owned_time(device_.device, [&](size_t index, Interval time) {
+      Item& item = side_.items[place_[index]];
+      const int64_t ns = length_inside(window, time);
+      if (ns == 0) return;
+      item.owned_ns += ns;
+      give(item.part, time, ns, units);
+    });
+    for (const analyze::IdlePiece& piece : device_.idle)
+      give(Part::idle(piece.cause), piece.time, length_inside(window, piece.time), units);
+  }
+
+  void give(Part part, Interval time, int64_t ns, const UnitSplitter& units) {
+    side_.parts[part.index()] += ns;
+    units.split(time, [&](size_t unit, int64_t inside) { side_.unit_parts[unit][part.index()] += inside; });
+  }
+
+  const LoadedRun& run_;
+  const analyze::DeviceState& device_;
+  const Taxonomy& taxonomy_;
+  const SideChoice& choice_;
+  Texts& texts_;
+  NamesOfRun name_of_;
+  std::vector<Identity> identities_;
+  std::vector<uint32_t> place_;  // of each work in the items
+  Side side_;
+};
+
+/// Layers of an engine, each with its time of one inference, by name: their order in the engine is not kept.
+Result<std::vector<Item>> layer_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
+  NL_TRY(const json layers, engine_layers(run.connection, run.files, taxonomy, INT64_MAX));
+  std::vector<Item> items;
+  if (layers.is_null()) return items;
+  std::vector<json> rows(layers["top"].begin(), layers["top"].end());
+  std::sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
+    return std::tie(a["name"], a["op_type"]) < std::tie(b["name"], b["op_type"]);
+  });
+  for (const json& row : rows) {
+    const uint32_t name = texts.add(row["name"].get<std::string>());
+    Item item{name, name, texts.add(row["op_type"].get<std::string>())};
+    item.part = Part::compute(
+        analyze::find_op_class(row["class"].get<std::string>()).value_or(analyze::OpClass::k_other));
+    const int64_t calls = std::max<int64_t>(1, row["calls"]);
+    item.owned_ns = item.time_ns = (row["device_ns"].get<int64_t>() + calls / 2) / calls;
+    items.push_back(item);
+  }
+  return items;
+}
+
+/// Launches that a counter profiler replayed, by kernel.
+Result<std::vector<Item>> replay_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
+  NL_TRY(const json counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
+                                              run.sources.peaks, INT64_MAX));
+  std::vector<Item> items;
+  if (counters.is_null()) return items;
+  for (const json& row : counters["kernels"]) {
+    const auto kernel = taxonomy.kernel(row["kernel"].get<std::string>());
+    Item item{texts.add(row["kernel"].get<std::string>()), texts.add(kernel_label(kernel.name)),
+              texts.add(kernel.family)};
+    item.part = Part::compute(kernel.op_class);
+    item.calls = row["launches"];
+    item.owned_ns = item.time_ns = row["replay_ns"].is_null() ? 0 : row["replay_ns"].get<int64_t>();
+    items.push_back(item);
+  }
+  std::stable_sort(items.begin(), items.end(),
+                   [&](const Item& a, const Item& b) { return texts[a.name] < texts[b.name]; });
+  return items;
+}
+
+/// A side whose items are sums: they are the window.
+Side side_of_sums(std::vector<Item> items, const char* source, const char* unit) {
+  Side side;
+  side.source = source;
+  side.window = "whole";
+  side.unit = unit;
+  side.items = std::move(items);
+  for (const Item& item : side.items) {
+    side.window_ns += item.owned_ns;
+    side.parts[item.part.index()] += item.owned_ns;
+  }
+  return side;
+}
+
+/// Of an engine profiled layer by layer, the layers stand for the inferences; what they do not come to is the
+/// rest, below zero where layers were slowed down by being measured.
+void put_layers(Side& side, std::vector<Item> layers) {
+  int64_t compute = 0, explained = 0;
+  for (size_t i = 0; i < Part::kCount; i++) {
+    if (Part::number(i).kind() == PartKind::kCompute) compute += std::exchange(side.parts[i], 0);
+  }
+  for (Item& layer : layers) {
+    layer.owned_ns *= side.units;
+    layer.time_ns *= side.units;
+    layer.calls *= side.units;
+    explained += layer.owned_ns;
+    side.parts[layer.part.index()] += layer.owned_ns;
+  }
+  side.parts[Part::rest().index()] = compute - explained;
+  std::erase_if(side.items, [](const Item& item) { return item.part.kind() == PartKind::kCompute; });
+  side.items.insert(side.items.end(), layers.begin(), layers.end());
+  side.unit_parts.clear();
+  side.source = "layers";
+}
+
+/// Ranges without any work that explains them: only their length can be compared.
+Result<Side> side_without_work(const LoadedRun& run, const SideChoice& choice) {
+  NL_TRY(const IntervalSet window, window_of(run, choice));
+  if (window.empty())
+    return Error{ErrorCode::kUnsupported, "the run has no time line, layers or replayed launches to compare"};
+  Side side;
+  side.source = "ranges";
+  side.window = choice.window;
+  side.unit = unit_name(choice.window);
+  const auto units = unit_intervals(run, choice, window);
+  side.units = static_cast<int64_t>(units.size());
+  for (const Interval& unit : units) side.unit_ns.push_back(unit.length());
+  side.window_ns = side.parts[Part::rest().index()] = total_length(window);
+  return side;
+}
+
+}  // namespace
+
+bool has_devices(const LoadedRun& run) {
+  return !run.run.devices.empty();
+}
+
+size_t busiest_device(const LoadedRun& run, const IntervalSet& window) {
+  size_t best = 0;
+  int64_t most = -1;
+  for (size_t i = 0; i < run.run.devices.size(); i++) {
+    const int64_t busy = total_length(intersect(run.run.devices[i].device.busy, window));
+    if (busy > most) {
+      most = busy;
+      best = i;
+    }
+  }
+  return best;
+}
+
+Result<IntervalSet> window_of(const LoadedRun& run, const SideChoice& choice) {
+  if (choice.window == "steps") return union_of(step_intervals(run, choice.warm_up));
+  return window_named(choice.window, run.run.timeline, run.run.windows);
+}
+
+Result<Side> make_side(LoadedRun& run, const Taxonomy& taxonomy, const SideChoice& choice, Texts& texts) {
+  NL_TRY(auto layers, layer_items(run, taxonomy, texts));
+  if (has_devices(run)) {
+    NL_TRY(const IntervalSet window, window_of(run, choice));
+    Side side = DeviceSide(run, taxonomy, choice, texts).make(window);
+    const auto& device = run.run.devices[choice.device].device;
+    if (!layers.empty() && !device.is_host && !device.has_records) put_layers(side, std::move(layers));
+    return side;
+  }
+  if (!layers.empty()) return side_of_sums(std::move(layers), "layers", "inference");
+  NL_TRY(auto replays, replay_items(run, taxonomy, texts));
+  if (!replays.empty()) return side_of_sums(std::move(replays), "replays", "replay");
+  return side_without_work(run, choice);
+}
+
+}  // namespace nl::compare

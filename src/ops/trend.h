@@ -1,0 +1,24 @@
+#pragma once
+// Trend: one figure over the history of runs, group by group, with the places where its level changed and
+// what else changed there.
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+#include "ops/operation.h"
+#include "ops/run_figure.h"
+#include "ops/run_history.h"
+#include "stats/change_points.h"
+
+namespace nl::ops {
+
+struct TrendQuestion {
+  HistoryQuestion history;
+  RunFigure figure;
+  stats::ChangePointOptions change_points;
+};
+
+/// The data of the operation `trend`.
+Result<nlohmann::json> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question);
+
+}  // namespace nl::ops

@@ -1,0 +1,33 @@
+#pragma once
+// Pictures of a comparison as SVG that takes its colours from the page. Those of a given width hold texts;
+// the others stretch to their box.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nl::report {
+
+/// From the window of the base over what each part adds or takes to that of the new side. `width` in CSS
+/// pixels.
+std::string waterfall_chart(const nlohmann::json& comparison, double width, std::string_view css_class);
+/// Where the axis of the waterfall begins: 0 unless the differences would be too small to be seen.
+int64_t waterfall_start(const nlohmann::json& comparison);
+
+/// One bar for each side, on one scale. Empty if there is no time.
+std::string sides_chart(const nlohmann::json& comparison);
+/// Both strips on one axis of time; empty if a side has none.
+std::string strips_chart(const nlohmann::json& comparison);
+/// What the right end of that axis stands for.
+int64_t strips_ns(const nlohmann::json& comparison);
+
+/// Each run a dot, the base above, with a line at the middle of each side. {base: [...], new: [...]}
+std::string dots_chart(const nlohmann::json& values, double width, double height, std::string_view css_class);
+/// Least and largest of the values of both sides.
+std::pair<double, double> range_of(const nlohmann::json& values);
+
+/// To the left for less and to the right for more, from one axis.
+std::string delta_chart(int64_t delta_ns, int64_t largest_ns);
+
+}  // namespace nl::report

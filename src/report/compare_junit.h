@@ -1,0 +1,15 @@
+#pragma once
+// A comparison as JUnit XML, which CI systems show as tests: the window, each judged part and each judged
+// change is one. A regression fails; what the runs cannot tell is skipped, unless the gate fails because of
+// it.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "report/compare_words.h"
+
+namespace nl::report {
+
+std::string compare_junit(const nlohmann::json& comparison, const CompareProvenance& provenance);
+
+}  // namespace nl::report

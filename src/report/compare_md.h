@@ -1,0 +1,14 @@
+#pragma once
+// A comparison as a comment for a pull request: the verdict first, a few dozen lines, details folded.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "report/compare_words.h"
+
+namespace nl::report {
+
+/// Ends with a hidden mark by which a pipeline finds its own comment again.
+std::string compare_markdown(const nlohmann::json& comparison, const CompareProvenance& provenance);
+
+}  // namespace nl::report

@@ -1,0 +1,13 @@
+#pragma once
+// A picture of a trend as a file of its own: one panel a group, each run a dot, levels as lines, changes
+// marked.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace nl::report {
+
+/// `trend`: the data of the operation `trend`. At most 40 groups are drawn.
+std::string trend_plot(const nlohmann::json& trend);
+
+}  // namespace nl::report

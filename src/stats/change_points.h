@@ -1,0 +1,66 @@
+#pragma once
+// Where the level of a series changes: E-divisive over windows, each split tested by Student's t instead of
+// permutations (so that equal input gives equal output), then a strict pruning of all splits found. Appending
+// a value evaluates only the windows that hold it. Method and limits: docs/analysis/statistics.md.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace nl::stats {
+
+struct ChangePointOptions {
+  size_t window = 50;        ///< values looked at together; at least 8
+  double p = 0.001;          ///< a split is kept below it; found below ten times it
+  double min_magnitude = 0;  ///< of |after / before - 1| of the medians
+  size_t persistence = 2;    ///< values behind a change before it is worth an alert
+};
+
+struct ChangePoint {
+  size_t at = 0;      ///< the first value of the new level
+  double before = 0;  ///< medians of the segments on both sides, up to a window each
+  double after = 0;
+  double p = 1;
+  bool alert = false;  ///< it has lasted
+  bool operator==(const ChangePoint&) const = default;
+};
+
+/// A series that grows at its end. Owned by one thread.
+class ChangePointSeries {
+ public:
+  explicit ChangePointSeries(const ChangePointOptions& options = {});
+  void append(double value);
+  const std::vector<double>& values() const { return values_; }
+  /// In order of place; the same as of a new series with these values. The last may be a single value without
+  /// an alert.
+  std::vector<ChangePoint> points() const;
+  /// Windows searched for splits so far.
+  uint64_t evaluated_windows() const { return evaluated_; }
+
+ private:
+  friend std::vector<ChangePoint> find_change_points(const std::vector<double>& values,
+                                                     const ChangePointOptions& options);
+  /// What is kept of a stretch of values once it has been searched.
+  struct Window {
+    std::vector<size_t> splits;
+    double neighbours = 0;  ///< mean distance of values next to each other
+    double two_apart = 0;
+    double size = 0;
+  };
+  size_t step() const { return options_.window / 2; }
+  void evaluate(size_t window);
+  std::vector<size_t> all_splits() const;
+  /// Correlation of neighbours near a place, from 0 to 0.8.
+  double memory_near(size_t at) const;
+  void add_last_value(std::vector<ChangePoint>& points) const;
+
+  ChangePointOptions options_;
+  std::vector<double> values_;
+  std::vector<Window> windows_;  ///< the k-th begins at k * step()
+  uint64_t evaluated_ = 0;
+};
+
+std::vector<ChangePoint> find_change_points(const std::vector<double>& values,
+                                            const ChangePointOptions& options = {});
+
+}  // namespace nl::stats

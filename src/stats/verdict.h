@@ -1,0 +1,23 @@
+#pragma once
+// The words for what a comparison of two sets of runs says. One place for all who say it.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace nl::stats {
+
+enum class Verdict : uint8_t {
+  kRegression,    ///< shown, and larger than matters
+  kImprovement,   ///< the same the other way
+  kNoChange,      ///< shown to be smaller than matters
+  kInconclusive,  ///< the runs cannot tell
+  kNotTested,     ///< nothing to test with
+  kIncomparable,  ///< the two sides did different things
+};
+inline constexpr size_t kVerdicts = static_cast<size_t>(Verdict::kIncomparable) + 1;
+
+/// As in JSON: regression, improvement, no_change, inconclusive, not_tested, incomparable.
+std::string_view verdict_name(Verdict verdict);
+
+}  // namespace nl::stats
