@@ -33,11 +33,12 @@ struct Columns {
   /// The similarity of a node to `count` columns from the first on: as similarity() has it, in short loops
   /// that compilers turn into vector code.
   void fit(const Features& node, size_t first, size_t count, int* out) const {
-    const uint32_t own_family = node.family == 0 ? kNone : node.family;
+    const uint32_t own_family = node.family == 0 ? kNone : node.family, own_name = node.name;
+    const int other_family = node.family == 0 ? kFitUnknown : kFitNothing;
     const uint32_t *names = name.data() + first, *families = family.data() + first;
-    const uint32_t own_name = node.name;
     for (size_t c = 0; c < count; c++) {
-      const int by_family = families[c] == own_family ? kFitFamily : kFitNothing;
+      const int unlike = families[c] == 0 ? kFitUnknown : other_family;
+      const int by_family = families[c] == own_family ? kFitFamily : unlike;
       out[c] = names[c] == own_name ? kFitName : by_family;
     }
     if (node.shape != 0) add_shape(node.shape, first, count, out);

@@ -205,7 +205,8 @@ Result<Side> side_of(const Sequence& sequence) {
 
 int similarity(const Features& a, const Features& b) {
   const bool same_family = a.family == b.family && a.family != 0;
-  int fit = a.name == b.name ? kFitName : same_family ? kFitFamily : kFitNothing;
+  const bool known = a.family != 0 && b.family != 0;
+  int fit = a.name == b.name ? kFitName : same_family ? kFitFamily : known ? kFitNothing : kFitUnknown;
   if (a.shape != 0 && b.shape != 0) fit += a.shape == b.shape ? kFitShape : kFitOtherShape;
   if (a.op != 0 && b.op != 0) {
     const int by_op = a.op == b.op ? kFitOp : kFitOtherPlace;

@@ -51,7 +51,7 @@ inline bool equal_tokens(const Features& a, const Features& b, Token by = Token:
 }
 
 /// What agreement and disagreement count in similarity().
-inline constexpr int kFitName = 8, kFitFamily = 1, kFitNothing = -6;
+inline constexpr int kFitName = 8, kFitFamily = 1, kFitNothing = -6, kFitUnknown = -2;
 inline constexpr int kFitShape = 3, kFitOtherShape = -1;
 inline constexpr int kFitPlace = 5, kFitAround = 4, kFitOp = 2, kFitOtherPlace = -2;
 inline constexpr int kFitOpens = 1;

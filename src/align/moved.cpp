@@ -25,7 +25,14 @@ bool equal_movable(const Features& a, const Features& b) {
 class Mover {
  public:
   Mover(const std::vector<Features>& a, const std::vector<Features>& b, Links& links)
-      : a_(a), b_(b), links_(links) {}
+      : a_(a), b_(b), links_(links), names_a_(kNameSlots), names_b_(kNameSlots) {
+    for (uint32_t i = 0; i < a.size(); i++) {
+      if (links.is_free_a(i)) names_a_[name_slot(a[i])] = true;
+    }
+    for (uint32_t i = 0; i < b.size(); i++) {
+      if (links.is_free_b(i)) names_b_[name_slot(b[i])] = true;
+    }
+  }
 
   void run(bool far) {
     for (const uint32_t width : {6, 3}) match_stretches(width);
@@ -34,6 +41,13 @@ class Mover {
   }
 
  private:
+  static constexpr size_t kNameSlots = 1 << 18;
+  static size_t name_slot(const Features& f) { return mix(f.name, 0) % kNameSlots; }
+
+  /// Free, and the other side may have a free one of that name.
+  bool may_move_a(uint32_t i) const { return links_.is_free_a(i) && names_b_[name_slot(a_[i])]; }
+  bool may_move_b(uint32_t i) const { return links_.is_free_b(i) && names_a_[name_slot(b_[i])]; }
+
   /// Stretches of free nodes that both sides have once among what is free, and what follows them.
   void match_stretches(uint32_t width) {
     const auto in_a = once(stretches_of(a_, true, width)), in_b = once(stretches_of(b_, false, width));
@@ -50,7 +64,7 @@ class Mover {
     std::vector<Spot> spots;
     uint32_t run = 0;
     for (uint32_t i = 0; i < side.size(); i++) {
-      run = (is_a ? links_.is_free_a(i) : links_.is_free_b(i)) ? run + 1 : 0;
+      run = (is_a ? may_move_a(i) : may_move_b(i)) ? run + 1 : 0;
       if (run < width) continue;
       uint64_t hash = 0;
       for (uint32_t k = i + 1 - width; k <= i; k++) hash = mix(hash, movable(side[k]));
@@ -96,7 +110,7 @@ class Mover {
   std::vector<Spot> spots_of_a() const {
     std::vector<Spot> spots;
     for (uint32_t i = 0; i < a_.size(); i++) {
-      if (links_.is_free_a(i)) spots.push_back({movable(a_[i]), i, i});
+      if (may_move_a(i)) spots.push_back({movable(a_[i]), i, i});
     }
     std::sort(spots.begin(), spots.end());
     return spots;
@@ -109,7 +123,7 @@ class Mover {
     for (uint32_t i = 0; i < b_.size(); i++) {
       const uint32_t a = links_.from[i];
       if (a != kNone && !links_.is_moved[a]) expected = a;
-      if (links_.is_free_b(i)) spots.push_back({movable(b_[i]), i, expected});
+      if (may_move_b(i)) spots.push_back({movable(b_[i]), i, expected});
     }
     std::sort(spots.begin(), spots.end());
     return spots;
@@ -138,6 +152,7 @@ class Mover {
   const std::vector<Features>& a_;
   const std::vector<Features>& b_;
   Links& links_;
+  std::vector<bool> names_a_, names_b_;  ///< of free nodes at the start, by hash
 };
 
 }  // namespace

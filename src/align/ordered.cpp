@@ -16,7 +16,7 @@ constexpr AnchorKind kAnchorKinds[] = {{24, Token::kNameShapePlace}, {6, Token::
                                        {24, Token::kPlace},          {6, Token::kPlace}};
 constexpr uint32_t kSmall = 192;    // a gap up to this is the band's alone
 constexpr size_t kCells = 1 << 28;  // that all bands of an alignment may have; nearly 10^9 with 10^7 nodes
-constexpr size_t kNarrowest = 128, kWidest = 4096;
+constexpr size_t kNarrowest = 128, kWidest = 1024;
 
 struct Gap {
   uint32_t a0, a1, b0, b1;

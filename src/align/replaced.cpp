@@ -57,17 +57,19 @@ class Judge {
     const Features& one = single.features[whole];
     Verdict verdict{-100, 0};
     float overlap = 1;
-    bool has_module = true;
+    bool has_module = true, has_op = one.op != 0;
     for (const uint32_t part : parts) {
       const Features& f = several.features[part];
       const Verdict here = pair(f, one);
       if (here.points > verdict.points) verdict = here;
       overlap = std::min(overlap, words_.overlap(f.name, one.name));
+      has_op = has_op && f.op == one.op && (part == parts.front() || f.opens == 0);
       has_module = has_module && several.module[part] == single.module[whole];
     }
     add_words(verdict, overlap, several.features[parts.front()].name, one.name);
-    if (is_only) verdict.add(2, kOnly);
+    if (is_only) verdict.add(knows_names_alone(one) ? 5 : 2, kOnly);
     if (one.op != 0 && !has_module) verdict.add(-2);
+    if (has_op) verdict.add(2);
     add_time(verdict, parts, whole, is_fused);
     verdict.add(has_new_name(parts, whole, is_fused) ? 1 : -4);
     return verdict;
@@ -93,6 +95,8 @@ class Judge {
     }
     return verdict;
   }
+
+  static bool knows_names_alone(const Features& f) { return f.family == 0 && f.shape == 0 && f.op == 0; }
 
   /// Neither name is on the other side.
   bool is_new(const Features& x, const Features& y) const {

@@ -87,24 +87,24 @@ Cell spent(const json& side) {
                                  percent_text(side["share"]))});
 }
 
-/// What the peaks alone would make of the time of the base.
+/// The time that the new side would need if its calls used the peaks as well as those of the base.
 std::vector<std::string> expected(const json& row) {
-  if (row["hardware_ratio"].is_null()) return {};
-  const double ns = row["base"]["time_ns"].get<double>() * row["hardware_ratio"].get<double>();
-  return {duration_text(std::llround(ns))};
+  if (row["lost_ns"].is_null()) return {};
+  return {duration_text(row["new"]["time_ns"].get<int64_t>() - row["lost_ns"].get<int64_t>())};
 }
 
 Section rows(const json& comparison) {
   const json& across = comparison["across"];
   Section section{"across-rows", level_title(across) == "Op" ? "Ops against the peaks" : "Classes of work"};
-  section.table.columns = {level_title(across), "Base", "New", "Time ratio", "By the peaks", "Roof base",
-                           "Roof new",          "Lost", ""};
+  section.table.columns = {level_title(across), "Base",      "New",      "Ratio", "Per call",
+                           "By the peaks",      "Roof base", "Roof new", "Lost",  ""};
   const json& all = across["rows"];
   const int64_t largest = largest_loss(all);
   for (size_t i = 0; i < std::min(all.size(), kMostRows); i++) {
     const json& row = all[i];
     section.table.rows.push_back(
         {name(row["name"]), spent(row["base"]), spent(row["new"]), number(ratio_text(row["time_ratio"], 2)),
+         number(ratio_text(row["call_time_ratio"], 2)),
          with_below(number(ratio_text(row["hardware_ratio"], 2)), expected(row)),
          share(row["base"]["roof_share"]), share(row["new"]["roof_share"]), signed_duration(row["lost_ns"]),
          picture(row["lost_ns"].is_null() ? "" : delta_chart(row["lost_ns"], largest))});
@@ -114,9 +114,13 @@ Section rows(const json& comparison) {
         fmt::format("The first {} of {}.", kMostRows, grouped(static_cast<int64_t>(all.size())));
   section.notes = across_summary(comparison);
   section.notes.push_back(
-      "By the peaks: least time there over least time here, for the same calls, and below it what that makes "
-      "of the time of the base. Roof: least time that the peaks allow over the time it took. Lost: time of "
-      "the new side beyond what the peaks alone would make of the base.");
+      "Ratio: of the times; per call: of the calls that have a model. By the peaks: least time of such a "
+      "call "
+      "there over least time here, and below it what the work of the new side would take by that. Roof: "
+      "least "
+      "time that the peaks allow over the time it took. Lost: time of the new side beyond what the peaks "
+      "alone "
+      "would make of the calls of the base.");
   return section;
 }
 
@@ -140,8 +144,8 @@ std::vector<std::string> limits_of(const json& comparison) {
       "be."};
   if (has_missing_roofs(across))
     limits.push_back(
-        "What the peaks would give where a dash stands: no model of the op, no peak, or another number of "
-        "calls on the two sides.");
+        "What the peaks would give where a dash stands: no model of the op, no peak, or calls that do not "
+        "compute the same on both sides.");
   if (across["level"] == "class")
     limits.push_back("Anything about single kernels or ops: at this level only classes mean the same.");
   if (!has_repeats(comparison))
@@ -183,10 +187,10 @@ std::vector<std::string> across_summary(const json& comparison) {
 }
 
 Chapter across_chapter(const json& comparison) {
-  std::string title = comparison["across"]["words"];
-  title = title.substr(0, title.find(':'));
-  title[0] = static_cast<char>(std::toupper(title[0]));
-  return {"across", title, {devices(comparison), shares(comparison), rows(comparison), limits(comparison)}};
+  const std::string what = comparison["across"]["words"];
+  return {"across",
+          sentence(what.substr(0, what.find(':'))),
+          {devices(comparison), shares(comparison), rows(comparison), limits(comparison)}};
 }
 
 Table short_across_table(const json& comparison, size_t top) {

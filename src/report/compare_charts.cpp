@@ -79,7 +79,7 @@ Waterfall waterfall_of(const json& comparison) {
     high = std::max(high, bar.to);
   }
   const int64_t span = high - low;
-  if (low > 0 && span < high / 3) out.start = std::max<int64_t>(0, low - span / 2 - 1);
+  if (low > 0 && span < high / 4) out.start = std::max<int64_t>(0, low - span / 2 - 1);
   out.end = high;
   return out;
 }
@@ -233,7 +233,7 @@ std::pair<double, double> range_of(const json& values) {
 
 std::string dots_chart(const json& values, double width, double height, std::string_view css_class) {
   Svg svg(width, height, css_class, "One dot a run, the base above");
-  const double radius = height / 6, lane = height / 2;
+  const double radius = std::min(6.0, height / 6), lane = height / 2;
   const auto [low, high] = range_of(values);
   const auto x = [&, low = low, high = high](double value) {
     return high <= low ? width / 2 : 2 * radius + (value - low) / (high - low) * (width - 4 * radius);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
+#include "report/across_sections.h"
 #include "report/compare_sections.h"
 #include "report/escape.h"
 #include "report/html_page.h"
@@ -28,7 +29,8 @@ std::string verdict_html(const json& comparison) {
 std::string reasons_html(const json& comparison) {
   if (comparison["reasons"].empty()) return "";
   std::string out = "<ul class=\"summary\">";
-  for (const json& reason : comparison["reasons"]) out += "<li>" + html_name(text_of(reason), 2000) + "</li>";
+  for (const json& reason : comparison["reasons"])
+    out += "<li>" + html_name(sentence(text_of(reason)), 2000) + "</li>";
   return out + "</ul>";
 }
 
@@ -37,6 +39,11 @@ std::string gate_html(const json& comparison) {
   const json& gate = comparison["gate"];
   return fmt::format("<p><strong>Gate {}</strong>: {}.</p>", gate["passed"].get<bool>() ? "passed" : "failed",
                      html_name(text_of(gate["reason"]), 2000));
+}
+
+/// Where no verdict can be given, what can be said.
+std::string across_html(const json& comparison) {
+  return comparison["across"].is_null() ? "" : notes_html(across_summary(comparison));
 }
 
 std::string score_html(const json& comparison) {
@@ -52,8 +59,8 @@ std::string score_html(const json& comparison) {
 
 std::string summary_html(const json& comparison) {
   return "<section id=\"summary\"><h2>Verdict</h2><div class=\"card\">" + verdict_html(comparison) +
-         reasons_html(comparison) + gate_html(comparison) + "<p>" +
-         html(tested_words(comparison["statistics"])) + "; figures of " +
+         reasons_html(comparison) + gate_html(comparison) + across_html(comparison) + "<p>" +
+         html(sentence(tested_words(comparison["statistics"]))) + "; figures of " +
          html_name(unit_words(comparison), 200) + ".</p>" + score_html(comparison) + "</div></section>\n";
 }
 
@@ -72,6 +79,18 @@ std::string window_words(const json& side) {
   return out;
 }
 
+/// What both sides ran on, as far as it is known.
+std::string hardware_words(const json& comparison) {
+  for (const json& factor : comparison["comparability"]["factors"]) {
+    if (factor["name"] != "device") continue;
+    const json &base = factor["base"], &next = factor["new"];
+    if (base == next) return base.is_string() ? "; on " + text_of(base) : "";
+    return "; on " + (base.is_string() ? text_of(base) : "an unknown device") + " and on " +
+           (next.is_string() ? text_of(next) : "an unknown device");
+  }
+  return "";
+}
+
 std::string header_html(const json& comparison, const std::vector<Chapter>& chapters) {
   const json &base = comparison["base"], &next = comparison["new"];
   std::string facts = "Base: " + window_words(base);
@@ -79,7 +98,8 @@ std::string header_html(const json& comparison, const std::vector<Chapter>& chap
                                                     : "; new: " + window_words(next);
   return fmt::format(
       "<header><h1>Comparison of {} with {}</h1><p class=\"facts\">{}</p>{}</header>\n<main>\n",
-      html(short_run(base)), html(short_run(next)), html_name(facts, 400), navigation_html(chapters));
+      html(short_run(base)), html(short_run(next)), html_name(facts + hardware_words(comparison), 400),
+      navigation_html(chapters));
 }
 
 void add_side(Table& table, const char* title, const json& side) {

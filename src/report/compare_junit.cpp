@@ -16,7 +16,7 @@ using nlohmann::json;
 enum class State { kPassed, kFailed, kSkipped };
 
 struct TestCase {
-  std::string group;  ///< window, part or change
+  std::string group;  ///< window, limit, part or change
   std::string name;
   int64_t new_ns = 0;
   State state = State::kPassed;
@@ -83,9 +83,9 @@ std::string row_message(const json& row) {
   std::string out = fmt::format("{}: {} → {}, {}", verdict_title(row["statistics"]["verdict"]),
                                 duration_text(row["base_ns"]), duration_text(row["new_ns"]),
                                 signed_duration_text(row["delta_ns"]));
-  out += "; " + tested_words(row["statistics"]);
-  return row["statistics"].contains("reason") ? out + ": " + row["statistics"]["reason"].get<std::string>()
-                                              : out;
+  const json& statistics = row["statistics"];
+  if (!statistics["ratio_interval"].is_null()) out += "; " + tested_words(statistics);
+  return statistics.contains("reason") ? out + ": " + statistics["reason"].get<std::string>() : out;
 }
 
 /// Of two sides that cannot be compared, nothing can be a regression.
@@ -104,19 +104,37 @@ json row_of_change(const json& change) {
           {"statistics", change["statistics"]}};
 }
 
+TestCase limit_case(const json& limit) {
+  const bool met = limit["met"];
+  TestCase test{"limit",
+                limit_title(limit),
+                limit["value_ns"].is_null() ? 0 : limit["value_ns"].get<int64_t>(),
+                met ? State::kPassed : State::kFailed,
+                limit_title(limit) + ", is " + limit_value(limit),
+                "limit"};
+  for (const char* key : {"value_ns", "share"}) {
+    if (!limit[key].is_null()) test.properties.emplace_back(key, limit[key].dump());
+  }
+  return test;
+}
+
 std::vector<TestCase> cases_of(const json& comparison) {
   std::vector<TestCase> tests = {window_case(comparison)};
+  for (const json& limit : comparison.value("expectations", json::array()))
+    tests.push_back(limit_case(limit));
   for (const json& part : comparison["parts"]) {
     if (part.contains("statistics")) tests.push_back(judged_case("part", part_title(part), part, comparison));
   }
-  for (const json& change : comparison["changes"]) {
+  const auto names = change_names(comparison);
+  for (size_t i = 0; i < names.size(); i++) {
+    const json& change = comparison["changes"][i];
     if (change.contains("statistics"))
-      tests.push_back(judged_case("change", change["name"], row_of_change(change), comparison));
+      tests.push_back(judged_case("change", names[i], row_of_change(change), comparison));
   }
   return tests;
 }
 
-/// CI systems know a test by its name: kernels with one short name get a number.
+/// CI systems know a test by its name.
 void make_names_unique(std::vector<TestCase>& tests) {
   std::map<std::pair<std::string, std::string>, int> seen;
   for (TestCase& test : tests) {

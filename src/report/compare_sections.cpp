@@ -19,6 +19,10 @@ using nlohmann::json;
 
 constexpr size_t kMostRows = 30;
 constexpr size_t kMostNames = 6;
+constexpr char kRepeatsNote[] =
+    "Repeats: one dot a run on an axis of its own from least to most, the base above, a line at the middle "
+    "of "
+    "each side.";
 
 constexpr struct {
   const char* kind;
@@ -40,10 +44,11 @@ Cell delta_bar(const json& row, int64_t largest) {
   return picture(delta_chart(row["delta_ns"], largest));
 }
 
-/// +12.3 % of the base; nothing if there was none.
+/// +12.3 % of the base, or ×12.3 of it; nothing if there was none.
 std::vector<std::string> relative(const json& base_ns, const json& delta_ns) {
   if (base_ns.is_null() || base_ns == 0) return {};
-  return {signed_percent_text(delta_ns.get<double>() / base_ns.get<double>())};
+  const double more = delta_ns.get<double>() / base_ns.get<double>();
+  return {more < 10 ? signed_percent_text(more) : fmt::format("×{:.4g}", 1 + more)};
 }
 
 Cell share_of(const json& ns, const json& whole) {
@@ -52,6 +57,20 @@ Cell share_of(const json& ns, const json& whole) {
 
 Cell repeats_cell(const json& row) {
   return picture(row.contains("values") ? dots_chart(row["values"], 120, 24, "dots") : "");
+}
+
+// ---- Expectations
+
+Chapter expectations_chapter(const json& comparison) {
+  Chapter chapter{"expectations", "Expectations", {}};
+  Section section{"limits", "Limits of the new side"};
+  section.table.columns = {"Limit of", "", "At most", "Is", "Share of the window", ""};
+  for (const json& limit : comparison.value("expectations", json::array()))
+    section.table.rows.push_back({words(limit["kind"]), words(limit["what"]), words(limit["limit"]),
+                                  duration(limit["value_ns"]), share(limit["share"]),
+                                  words(limit["met"].get<bool>() ? "kept" : "not kept")});
+  if (!section.table.empty()) chapter.sections.push_back(std::move(section));
+  return chapter;
 }
 
 // ---- The difference
@@ -91,6 +110,7 @@ Section waterfall(const json& comparison) {
   section.table = parts_table(comparison);
   add_sum_row(section.table, comparison);
   section.notes.push_back("The parts add up to the difference of the windows, exactly.");
+  if (has_repeats(comparison)) section.notes.push_back(kRepeatsNote);
   if (const int64_t start = waterfall_start(comparison); start > 0)
     section.notes.push_back(fmt::format("The axis begins at {}.", duration_text(start)));
   return section;
@@ -191,14 +211,14 @@ Cell kind_cell(const json& change) {
 
 std::vector<Cell> change_cells(const json& change, int64_t largest) {
   const json base = change["base"].is_null() ? json(nullptr) : change["base"]["time_ns"];
-  return {kind_cell(change),
-          work_cell(change),
-          amount_cell(change["base"]),
-          amount_cell(change["new"]),
+  return {work_cell(change),
           with_below(signed_duration(change["delta_ns"]), relative(base, change["delta_ns"])),
           delta_bar(change, largest),
-          with_below(signed_duration(change["by_calls_ns"]), {"by calls"}),
-          with_below(signed_duration(change["by_duration_ns"]), {"by duration"}),
+          amount_cell(change["base"]),
+          amount_cell(change["new"]),
+          signed_duration(change["by_calls_ns"]),
+          signed_duration(change["by_duration_ns"]),
+          kind_cell(change),
           number(ratio_text(change["match_confidence"], 2))};
 }
 
@@ -212,7 +232,7 @@ std::string not_shown_words(const json& comparison) {
 Section changes(const json& comparison) {
   Section section{"changes", "What changed in the work, largest first"};
   const bool repeats = has_repeats(comparison);
-  section.table.columns = {"Change", "Work", "Base", "New", "Delta", "", "Of it", "and", "Match"};
+  section.table.columns = {"Work", "Delta", "", "Base", "New", "By calls", "By duration", "Change", "Match"};
   if (repeats) section.table.columns.insert(section.table.columns.end(), {"p", "Repeats"});
   const int64_t largest = largest_delta(comparison["changes"]);
   for (const json& change : comparison["changes"]) {
@@ -224,6 +244,7 @@ Section changes(const json& comparison) {
     section.table.rows.push_back(std::move(cells));
   }
   section.table.more = not_shown_words(comparison);
+  if (repeats) section.notes.push_back(kRepeatsNote);
   const json& matched = comparison["matched"];
   if (matched["base"].is_number() && matched["new"].is_number())
     section.notes.push_back(fmt::format(
@@ -261,8 +282,13 @@ std::string counter_text(const json& value, const std::string& unit) {
   return value_text(value, unit);
 }
 
-std::string signed_counter_text(const json& value, const std::string& unit) {
-  return (value.is_number() && value > 0 ? "+" : "") + counter_text(value, unit);
+/// Differences of percentages are points.
+std::string counter_delta_text(const json& value, const std::string& unit) {
+  if (!value.is_number()) return "-";
+  const bool positive = value > 0;
+  if (unit != "%" && unit != "ratio") return (positive ? "+" : "") + counter_text(value, unit);
+  const double points = value.get<double>() * (unit == "ratio" ? 100 : 1);
+  return std::abs(points) < 0.05 ? "0.0 points" : fmt::format("{}{:.1f} points", positive ? "+" : "", points);
 }
 
 std::vector<Cell> counter_cells(Cell work, const json& metric) {
@@ -274,7 +300,7 @@ std::vector<Cell> counter_cells(Cell work, const json& metric) {
     break;
   }
   return {std::move(work), words(title), number(counter_text(metric["base"], unit)),
-          number(counter_text(metric["new"], unit)), number(signed_counter_text(metric["delta"], unit))};
+          number(counter_text(metric["new"], unit)), number(counter_delta_text(metric["delta"], unit))};
 }
 
 Section counters(const json& comparison) {
@@ -470,7 +496,7 @@ Section test(const json& comparison) {
   add("What matters: from", percent_text(statistics["practical_bound"]));
   add("Runs a side that would probably decide",
       statistics.contains("runs_needed") ? statistics["runs_needed"].dump() : "-");
-  if (statistics.contains("reason")) section.notes.push_back(statistics["reason"].get<std::string>() + ".");
+  if (statistics.contains("reason")) section.notes.push_back(sentence(statistics["reason"]) + ".");
   return section;
 }
 
@@ -525,7 +551,7 @@ Chapter definitions_chapter(const json& comparison) {
 }  // namespace
 
 std::vector<Chapter> compare_chapters(const json& comparison) {
-  std::vector<Chapter> chapters;
+  std::vector<Chapter> chapters = {expectations_chapter(comparison)};
   if (!comparison["across"].is_null()) chapters.push_back(across_chapter(comparison));
   chapters.push_back(difference_chapter(comparison));
   chapters.push_back(work_chapter(comparison));
@@ -537,23 +563,41 @@ std::vector<Chapter> compare_chapters(const json& comparison) {
   return chapters;
 }
 
+namespace {
+
+/// Rows that a short table leaves out, as one row that keeps the sum.
+struct LeftOut {
+  size_t rows = 0;
+  int64_t delta_ns = 0;
+  void add(const json& row) {
+    rows++;
+    delta_ns += row["delta_ns"].get<int64_t>();
+  }
+  Cell title() const { return words(fmt::format("{} more", rows)); }
+};
+
+void drop_last_column(Table& table) {
+  table.columns.pop_back();
+  for (auto& row : table.rows) row.pop_back();
+}
+
+}  // namespace
+
 Table short_parts_table(const json& comparison, size_t top) {
   Table table{{"Part", "Base", "New", "Delta", "Judged"}, {}, {}};
-  size_t left = 0;
-  int64_t left_ns = 0;
+  LeftOut left;
   for (const json& part : comparison["parts"]) {
     if (part["delta_ns"] == 0) continue;
-    if (table.rows.size() == top) {
-      left++;
-      left_ns += part["delta_ns"].get<int64_t>();
-      continue;
+    if (table.rows.size() < top) {
+      table.rows.push_back({words(part_title(part)), duration(part["base_ns"]), duration(part["new_ns"]),
+                            signed_duration(part["delta_ns"]), words(judged_text(part))});
+    } else {
+      left.add(part);
     }
-    table.rows.push_back({words(part_title(part)), duration(part["base_ns"]), duration(part["new_ns"]),
-                          signed_duration(part["delta_ns"]), words(judged_text(part))});
   }
-  if (left > 0)
-    table.rows.push_back(
-        {words(fmt::format("{} more", left)), number(""), number(""), signed_duration(left_ns), words("")});
+  if (left.rows > 0)
+    table.rows.push_back({left.title(), number(""), number(""), signed_duration(left.delta_ns), words("")});
+  if (!has_repeats(comparison)) drop_last_column(table);
   return table;
 }
 
@@ -562,21 +606,22 @@ Table short_changes_table(const json& comparison, size_t top) {
   const auto time = [](const json& side) {
     return duration(side.is_null() ? json(nullptr) : side["time_ns"]);
   };
-  size_t left = comparison["not_shown"]["rows"];
-  int64_t left_ns = comparison["not_shown"]["delta_ns"];
-  for (const json& change : comparison["changes"]) {
-    if (table.rows.size() == top) {
-      left++;
-      left_ns += change["delta_ns"].get<int64_t>();
+  const auto names = change_names(comparison);
+  LeftOut left{comparison["not_shown"]["rows"], comparison["not_shown"]["delta_ns"]};
+  for (size_t i = 0; i < names.size(); i++) {
+    const json& change = comparison["changes"][i];
+    if (i >= top) {
+      left.add(change);
       continue;
     }
-    table.rows.push_back({name(visible(change["name"].get<std::string>(), 80)), words(change["kind"]),
-                          time(change["base"]), time(change["new"]), signed_duration(change["delta_ns"]),
+    table.rows.push_back({name(visible(names[i], 80)), words(change["kind"]), time(change["base"]),
+                          time(change["new"]), signed_duration(change["delta_ns"]),
                           words(judged_text(change))});
   }
-  if (left > 0)
-    table.rows.push_back({words(fmt::format("{} more", left)), words(""), number(""), number(""),
-                          signed_duration(left_ns), words("")});
+  if (left.rows > 0)
+    table.rows.push_back(
+        {left.title(), words(""), number(""), number(""), signed_duration(left.delta_ns), words("")});
+  if (!has_repeats(comparison)) drop_last_column(table);
   return table;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/number_text.h"
 
@@ -16,6 +17,19 @@ namespace {
 std::string with_blanks(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
+}
+
+std::string joined_names(const json& side) {
+  std::string out;
+  for (const json& name : side["names"]) out += (out.empty() ? "" : " + ") + name.get<std::string>();
+  return out;
+}
+
+std::string full_name(const json& change) {
+  const json &base = change["base"], &next = change["new"];
+  if (base.is_null() || next.is_null()) return joined_names(base.is_null() ? next : base);
+  const std::string before = joined_names(base), after = joined_names(next);
+  return before == after ? after : before + " → " + after;
 }
 
 std::string runs_words(int64_t base, int64_t next) {
@@ -31,9 +45,12 @@ std::string interval_words(const json& interval) {
 }  // namespace
 
 std::string verdict_title(const std::string& verdict) {
-  std::string title = with_blanks(verdict);
-  if (!title.empty() && title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 32);
-  return title;
+  return sentence(with_blanks(verdict));
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
 }
 
 std::string change_words(const json& comparison) {
@@ -81,6 +98,25 @@ std::string judged_text(const json& row) {
 std::string ratio_text(const json& ratio, int digits) {
   if (!ratio.is_number() || !std::isfinite(ratio.get<double>())) return "-";
   return fmt::format("{:.{}f}", ratio.get<double>(), digits);
+}
+
+std::string limit_title(const json& limit) {
+  return fmt::format("{} {}: at most {}", limit["kind"].get<std::string>(), limit["what"].get<std::string>(),
+                     limit["limit"].get<std::string>());
+}
+
+std::string limit_value(const json& limit) {
+  if (limit["value_ns"].is_null()) return "nothing of that name is there";
+  return fmt::format("{}, {} of the window", duration_text(limit["value_ns"]), percent_text(limit["share"]));
+}
+
+std::vector<std::string> change_names(const json& comparison) {
+  std::map<std::string, int> times;
+  for (const json& change : comparison["changes"]) times[change["name"]]++;
+  std::vector<std::string> names;
+  for (const json& change : comparison["changes"])
+    names.push_back(times[change["name"]] == 1 ? change["name"].get<std::string>() : full_name(change));
+  return names;
 }
 
 std::vector<json> unlike_factors(const json& comparison) {

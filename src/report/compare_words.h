@@ -16,6 +16,8 @@ struct CompareProvenance {
 
 /// no_change -> No change
 std::string verdict_title(const std::string& verdict);
+/// With a capital letter at its begin.
+std::string sentence(std::string text);
 /// Regression: step 10.204 ms → 11.003 ms, +799.000 us (+7.8 %)
 std::string headline(const nlohmann::json& comparison);
 /// 10.204 ms → 11.003 ms, +799.000 us (+7.8 %)
@@ -32,6 +34,12 @@ std::string p_text(const nlohmann::json& row);
 std::string judged_text(const nlohmann::json& row);
 /// As 1.0783; "-" if it is absent or not finite.
 std::string ratio_text(const nlohmann::json& ratio, int digits = 4);
+/// part idle host_data: at most 5%
+std::string limit_title(const nlohmann::json& limit);
+/// What it is: 7.031 ms, 7.2 % of the window; or that there is nothing of that name.
+std::string limit_value(const nlohmann::json& limit);
+/// Names of the changes, in their order: the short one where no other change has it, else the full ones.
+std::vector<std::string> change_names(const nlohmann::json& comparison);
 /// Factors that take the score down, the heaviest first.
 std::vector<nlohmann::json> unlike_factors(const nlohmann::json& comparison);
 /// The first 12 characters of the id of the run that stands for a side.

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -174,3 +175,24 @@ def kineto_traces():
     if not folder.is_dir():
         pytest.skip(f"no recorded traces in {folder}: set NEUROLENS_TRACES")
     return sorted(folder.glob("*.json*"), key=lambda path: (path.stat().st_size, path.name))
+
+
+@pytest.fixture(scope="session")
+def validator():
+    deps = pathlib.Path(os.environ.get("NEUROLENS_DEPS", REPOSITORY / ".deps"))
+    found = sorted(deps.glob("html-validate-*/node_modules/.bin/html-validate"))
+    if not found:
+        pytest.skip(f"no html-validate in {deps}: run tools/setup with npm in the path")
+    return found[-1]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: run tools/setup")
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip("no Chromium in the path")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

@@ -1,18 +1,15 @@
 """What `report` promises: exact figures that a query gives again, the same bytes each time, names that do nothing,
 valid HTML that needs nothing but itself, and a check that finds every changed digit."""
 
-import html.parser
 import json
-import os
 import pathlib
 import re
-import shutil
-import subprocess
 
 import pytest
 
 import trace_text
-from conftest import BAD_INPUT, GATE_FAILED, MISSING, REPOSITORY, TRACES, Neurolens
+from conftest import BAD_INPUT, GATE_FAILED, MISSING, TRACES, Neurolens
+from html_page import HOSTILE, Page, faults, look_at, shape
 
 FILES = {"report.json", "report.html", "report.md", "kernels.md", "operators.md", "stakeholder_summary.md"}
 RECORDED = [
@@ -28,89 +25,6 @@ RECORDED = [
     "trtexec/a100_resnet_fp16.timing.json.gz",
     "trtexec/a100_resnet_fp16.profile.json",
 ]
-HOSTILE = [
-    "<img src=x onerror=alert(1)>",
-    "</style><script>alert(2)</script>",
-    "</pre></details></figure><svg onload=alert(3)>",
-    "](javascript:alert(4))",
-    "[click](javascript:alert(5))",
-    "`</code>` | pipe | ``` fence",
-    "two\nlines\r\n| and | a | row |",
-    "--><!--x",
-    "'; DROP TABLE kernels; --",
-    'quote" onmouseover="alert(6)',
-    "right\u202eto\u2066left\u200b\ufeff",
-    "tab\tbell\u0007escape\u001b[31m",
-    "&lt;script&gt; &amp; &#60;",
-    "${7*7} {{7*7}} %s \\",
-    "nccl<b>AllReduce</b>\u202e",
-    "",
-    " ",
-    "x" * 100_000,
-]
-
-
-class Page(html.parser.HTMLParser):
-    """Elements with their attributes; of each figure its query, the tables behind it, and all its text."""
-
-    VOID = {"meta", "br", "img", "link", "input", "hr"}
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.elements, self.comments, self.open = [], [], []
-        self.figure, self.figures, self.text = None, {}, ""
-        self.feed(text)
-        self.close()
-        assert not self.open, self.open
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag in self.VOID:
-            return
-        self.open.append(tag)
-        names = dict(attributes)
-        if tag == "figure":
-            self.figure = names["id"]
-            self.figures[self.figure] = {"sql": None, "rows": [], "text": ""}
-        if self.figure and tag == "pre":
-            self.figures[self.figure]["sql"] = ""
-        if self.figure and tag == "tr" and self.behind_the_query:
-            self.figures[self.figure]["rows"].append([])
-        if self.figure and tag in ("td", "th") and self.behind_the_query:
-            self.figures[self.figure]["rows"][-1].append("")
-
-    def handle_startendtag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open and self.open[-1] == tag, (tag, self.open)
-        self.open.pop()
-        if tag == "figure":
-            self.figure = None
-
-    def handle_data(self, data):
-        self.text += data
-        if self.figure is None:
-            return
-        figure = self.figures[self.figure]
-        figure["text"] += data
-        if "pre" in self.open:
-            figure["sql"] += data
-        elif self.behind_the_query and self.open[-1] in ("td", "th"):
-            figure["rows"][-1][-1] += data
-
-    def handle_comment(self, data):
-        self.comments.append(data)
-
-    @property
-    def behind_the_query(self):
-        return self.figures[self.figure]["sql"] is not None and "pre" not in self.open
-
-
-def shape(page):
-    """What of the page does not depend on names."""
-    return {(tag, key, value if key in ("class", "role", "scope") else None)
-            for tag, names in page.elements for key, value in [*names.items(), (None, None)]}
 
 
 def make(neurolens, run, folder, *arguments):
@@ -587,26 +501,6 @@ def test_html_needs_nothing_else(recorded_report):
     assert "prefers-color-scheme: dark" in style and "@media print" in style
 
 
-@pytest.fixture(scope="session")
-def validator():
-    deps = pathlib.Path(os.environ.get("NEUROLENS_DEPS", REPOSITORY / ".deps"))
-    found = sorted(deps.glob("html-validate-*/node_modules/.bin/html-validate"))
-    if not found:
-        pytest.skip(f"no html-validate in {deps}: run tools/setup with npm in the path")
-    return found[-1]
-
-
-def faults(validator, path, tmp_path):
-    config = tmp_path / "html-validate.json"
-    presets = [f"html-validate:{name}" for name in ("standard", "recommended", "a11y")]
-    config.write_text(json.dumps({"root": True, "extends": presets}))
-    found = tmp_path / "faults.json"
-    command = [validator, "-c", config, "-f", f"json={found}", path]
-    subprocess.run(command, stdout=subprocess.DEVNULL, timeout=120, check=False)
-    return [f"{message['line']}:{message['column']} {message['ruleId']} {message['message']}"
-            for file in json.loads(found.read_text()) for message in file["messages"]]
-
-
 def test_html_is_valid(recorded_report, validator, tmp_path):
     assert faults(validator, recorded_report[3] / "report.html", tmp_path) == []
 
@@ -622,40 +516,6 @@ def test_the_validator_finds_faults(hostile_files, validator, tmp_path):
 
 
 # ---- In a browser
-
-
-@pytest.fixture(scope="session")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: run tools/setup")
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip("no Chromium in the path")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-def look_at(browser, path, width, scheme="light"):
-    """Width of the page, requests, messages of the console, and the figures that have a place on it."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    requests, messages = [], []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda message: messages.append(message.text))
-    page.on("pageerror", lambda error: messages.append(str(error)))
-    page.on("dialog", lambda dialog: (messages.append(dialog.message), dialog.dismiss()))
-    page.goto(path.as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    seen = page.evaluate("""() => ({
-        width: document.documentElement.scrollWidth,
-        inner: window.innerWidth,
-        figures: [...document.querySelectorAll('figure')].filter(f => f.offsetHeight > 20).map(f => f.id),
-        flat: [...document.querySelectorAll('figure svg')].filter(s => getComputedStyle(s).display !== 'none' &&
-              s.getBoundingClientRect().height < 4).length,
-        background: getComputedStyle(document.body).backgroundColor})""")
-    context.close()
-    return seen, requests, messages
 
 
 @pytest.mark.parametrize("width", [1440, 390])

@@ -178,7 +178,7 @@ std::string command_of(const json& comparison, const json& parameters) {
   std::string command = "neurolens compare";
   add_runs(command, " --base", comparison["base"]);
   add_runs(command, " --new", comparison["new"]);
-  for (const char* key : {"window", "top", "threshold", "allow_untested", "peaks"}) {
+  for (const char* key : {"window", "top", "threshold", "allow_untested", "expect", "peaks"}) {
     if (!parameters.contains(key)) continue;
     std::string option = key;
     std::replace(option.begin(), option.end(), '_', '-');
