@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/portable_log.h"
 #include "fingerprint/pieces.h"

@@ -1,8 +1,8 @@
 #include "fingerprint/pieces.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <tuple>
 
 #include "base/portable_log.h"
 

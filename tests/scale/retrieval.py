@@ -73,7 +73,7 @@ def confusion(pairs):
 
 def recorded(ledger, folder):
     recordings = {i: Recording(p) for i, p in ledger.runs(sorted(folder.glob("*/*.json"))).items()}
-    found = {i: ledger.neighbors(i, 200) for i in recordings}
+    found = {i: ledger.neighbors(i, 60) for i in recordings}
 
     def pairs(variant, fits):
         asked = [(i, r) for i, r in sorted(recordings.items()) if r.variant == variant]

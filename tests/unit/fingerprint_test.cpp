@@ -209,14 +209,15 @@ TEST(Distance, AbsentDimensionsCountNowhere) {
   EXPECT_FALSE(comparable(a.present, bit(Dimension::launch))) << "too little in common";
 }
 
-/// An op of share w moves each dimension of shares by at most w, and those of sizes by at most
-/// w (1 + octaves / 2), since the typical duration moves with it.
+/// An op of share w moves each dimension of shares by at most w, those of sizes by at most
+/// w (1 + octaves / 2), since the typical duration moves with it, and means over at least half of the time by
+/// at most 2 w.
 double bound_for(Mask mask, double octaves) {
   double sum = 0;
   for (size_t i = 0; i < kDimensions; i++) {
     const auto one = static_cast<Dimension>(i);
     const bool of_sizes = one == Dimension::sizes || one == Dimension::op_sizes;
-    const double factor = of_sizes ? 1 + octaves / 2 : 1;
+    const double factor = of_sizes ? 1 + octaves / 2 : info(one).kind == DimensionKind::kNumber ? 2 : 1;
     if (has(mask, one)) sum += info(one).weight * factor * factor;
   }
   return std::sqrt(sum / weight_of(mask));

@@ -77,7 +77,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   return outcome;
 }
 
-/// A number as it is; of shares the largest ones that have a name.
+/// A number as it is; of shares how many columns hold any.
 std::string values_text(const json& dimension) {
   const json& values = dimension["values"];
   if (values.size() == 1) return fmt::format("{:.3f}", values[0].get<double>());
