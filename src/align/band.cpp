@@ -78,7 +78,7 @@ struct Columns {
 /// A row of the table: best scores, and those that end in a gap of the columns' side. Behind the band stand
 /// some cells that no way reaches, for rows that begin further right.
 struct Row {
-  explicit Row(size_t width) : best(width + width / 4 + 1, kNever), down(best) {}
+  explicit Row(size_t width) : best(width + most_shift(width) + 1, kNever), down(best) {}
   std::vector<int> best, down;
 };
 

@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr char kNoOp[] = "(no op)";
 constexpr double kEnoughOps = 0.5;  // of the busy time must belong to ops on both sides
 
 /// What one side spent on one op or class.
@@ -65,7 +66,7 @@ class RowNames {
 
   std::string of(const Item& item) const {
     if (!by_op_) return std::string(item.part.name());
-    return item.op == kNoText ? "(no op)" : common_.at(std::string(texts_[item.op]));
+    return item.op == kNoText ? kNoOp : common_.at(std::string(texts_[item.op]));
   }
   std::string of(const analyze::RooflineRow& row) const {
     if (!by_op_) return std::string(analyze::op_class_name(row.op_class));
@@ -228,7 +229,7 @@ json compare_across(const AcrossSide& base, const AcrossSide& next, Mode mode, c
   }
   std::vector<json> rows;
   for (const auto& [name, spent] : table) {
-    if (spent[0].calls > 0 && spent[1].calls > 0) {
+    if (spent[0].calls > 0 && spent[1].calls > 0 && name != kNoOp) {
       common[0] += spent[0].owned_ns;
       common[1] += spent[1].owned_ns;
     }

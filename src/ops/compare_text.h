@@ -1,0 +1,13 @@
+#pragma once
+// A comparison on one screen: verdict, wall time, parts with bars from one axis, what changed.
+
+#include <string>
+
+#include "ops/operation.h"
+
+namespace nl::ops {
+
+/// Of an outcome of the operation `compare`.
+std::string compare_text(const Outcome& outcome, const TextStyle& style);
+
+}  // namespace nl::ops
