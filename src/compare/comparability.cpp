@@ -73,15 +73,25 @@ std::string versions(const RunFacts& run, std::string_view part, bool holds) {
   return joined(found);
 }
 
+/// Sources whose times are compared: not telemetry, nor counters beside a trace.
+std::vector<json> timing_sources(const RunFacts& run) {
+  std::vector<json> sources, replays;
+  for (const json& source : run.document["sources"]) {
+    if (source["format"] == "telemetry") continue;
+    (source["format"] == "ncu" ? replays : sources).push_back(source);
+  }
+  return sources.empty() ? replays : sources;
+}
+
 std::string profilers(const RunFacts& run) {
   std::set<std::string> found;
-  for (const json& source : run.document["sources"]) found.insert(source["format"]);
+  for (const json& source : timing_sources(run)) found.insert(source["format"]);
   return joined(found);
 }
 
 std::string profiler_versions(const RunFacts& run) {
   std::set<std::string> found;
-  for (const json& source : run.document["sources"]) {
+  for (const json& source : timing_sources(run)) {
     if (source.contains("tool_version")) found.insert(source["tool_version"]);
   }
   return joined(found);
@@ -91,12 +101,12 @@ std::string profiler_versions(const RunFacts& run) {
 /// are slower than together.
 std::string way_of_measuring(const RunFacts& run) {
   std::set<std::string> ways;
-  for (const json& source : run.document["sources"]) {
+  for (const json& source : timing_sources(run)) {
     const std::string format = source["format"], role = source.value("role", "");
     if (format == "ncu") ways.insert("replayed launches");
     if (format == "trtexec" && role == "profile") ways.insert("layer by layer");
     if (format == "trtexec" && role == "times") ways.insert("whole inferences");
-    if (format != "ncu" && format != "trtexec" && format != "telemetry") ways.insert("trace");
+    if (format != "ncu" && format != "trtexec") ways.insert("trace");
   }
   return joined(ways);
 }
@@ -262,8 +272,7 @@ Mode mode_between(const RunFacts& base, const RunFacts& next) {
   return known && devices[0] != devices[1] ? Mode::kOtherHardware : Mode::kSame;
 }
 
-Comparability comparability(const RunFacts& base, const RunFacts& next, const Side& base_side,
-                            const Side& next_side, const Changes* changes) {
+Comparability comparability(const RunFacts& base, const RunFacts& next) {
   Comparability out;
   const auto add = [&](const char* name, auto value_of, Weight weight, const char* words) {
     out.factors.push_back(factor(name, value_of(base), value_of(next), weight, words));
@@ -294,14 +303,18 @@ Comparability comparability(const RunFacts& base, const RunFacts& next, const Si
   add("profiler", profilers, {0.7, 1}, "another profiler has another cost");
   add("profiler version", profiler_versions, {0.97, 1}, "another version of the profiler");
   add("profiler mode", profiler_mode, {0.8, 1}, "what is recorded besides costs time");
+  out.factors.push_back(completeness_factor(base, next));
+  return out;
+}
+
+Comparability comparability(const RunFacts& base, const RunFacts& next, const Side& base_side,
+                            const Side& next_side, const Changes& changes) {
+  Comparability out = comparability(base, next);
   out.factors.push_back(factor("window", window_words(base_side), window_words(next_side), {0.2, 1},
                                "windows of another kind"));
-  out.factors.push_back(completeness_factor(base, next));
   out.factors.push_back(shapes_factor(base_side, next_side));
-  if (changes != nullptr) {
-    out.factors.push_back(amount_factor(*changes, base_side, next_side));
-    out.factors.push_back(matched_factor(*changes));
-  }
+  out.factors.push_back(amount_factor(changes, base_side, next_side));
+  out.factors.push_back(matched_factor(changes));
   return out;
 }
 

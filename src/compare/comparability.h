@@ -49,9 +49,11 @@ enum class Mode {
 std::string_view mode_name(Mode mode);
 Mode mode_between(const RunFacts& base, const RunFacts& next);
 
-/// `changes` may be null: what is matched then does not count.
+/// As far as the runs themselves tell: also whether two repeats are of one kind.
+Comparability comparability(const RunFacts& base, const RunFacts& next);
+/// With what their windows hold.
 Comparability comparability(const RunFacts& base, const RunFacts& next, const Side& base_side,
-                            const Side& next_side, const Changes* changes);
+                            const Side& next_side, const Changes& changes);
 
 /// Labels, versions and devices that differ, as "driver: 550.54 → 580.95".
 std::vector<std::string> differences(const RunFacts& base, const RunFacts& next);

@@ -66,7 +66,6 @@ Result<void> check_window(const LoadedRun& run, const std::string& window) {
 /// One side: which run stands for it, and the figures of all.
 struct SideRuns {
   std::vector<RunSample> samples;
-  std::vector<int64_t> warm_ups;
   size_t middle = 0;  ///< index of the run that stands for the side
 };
 
@@ -132,7 +131,6 @@ class Comparer {
       NL_TRY(const SideChoice choice, choice_for(run, false));
       NL_TRY(const Side side, make_side(run, taxonomy_, choice, texts_));
       runs.samples.push_back(sample_of(inputs[i].facts.run_id, side));
-      runs.warm_ups.push_back(side.warm_up);
       options_.progress(static_cast<double>(++done_) /
                         static_cast<double>(inputs_[0]->size() + inputs_[1]->size()));
     }
@@ -157,7 +155,7 @@ class Comparer {
     }
     mode_ = mode_between(input(0).facts, input(1).facts);
     NL_TRY(changes_, find_changes(sides_[0], sides_[1], texts_));
-    const auto score = comparability(input(0).facts, input(1).facts, sides_[0], sides_[1], &changes_);
+    const auto score = comparability(input(0).facts, input(1).facts, sides_[0], sides_[1], changes_);
     NL_TRY(repeats_,
            judge_repeats(runs_[0].samples, runs_[1].samples, changes_, {options_.practical_bound, 0.05}));
     KernelCounters counters(texts_);
@@ -217,6 +215,8 @@ class Comparer {
     if (same_runs()) {
       verdict = stats::Verdict::kNoChange;
       reasons.push_back("both sides are the same");
+    } else if (reasons = unlike_repeats(); !reasons.empty()) {
+      verdict = stats::Verdict::kIncomparable;
     } else if (score.is_refused()) {
       verdict = stats::Verdict::kIncomparable;
       reasons = score.reasons();
@@ -233,6 +233,20 @@ class Comparer {
     }
     out["verdict"] = stats::verdict_name(verdict);
     out["reasons"] = reasons;
+  }
+
+  /// Runs of one side that are no repeats of each other.
+  std::vector<std::string> unlike_repeats() const {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < 2; i++) {
+      for (const RunInput& run : *inputs_[i]) {
+        const auto score = comparability(input(i).facts, run.facts);
+        if (score.is_enough()) continue;
+        out.push_back(fmt::format("{} is no repeat of {}: {}", run.facts.run_id.substr(0, 12),
+                                  input(i).facts.run_id.substr(0, 12), score.reasons().front()));
+      }
+    }
+    return out;
   }
 
   bool same_runs() const {

@@ -1,6 +1,7 @@
 #include "compare/kernel_counters.h"
 
 #include "analyze/launch_counters.h"
+#include "assemble/launch_match.h"
 
 namespace nl::compare {
 namespace {
@@ -27,7 +28,8 @@ Result<std::map<std::string, json>> counters_by_name(analyze::LoadedRun& run) {
   NL_TRY(const json counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
                                               run.sources.peaks, INT64_MAX));
   if (counters.is_null()) return by_name;
-  for (const json& row : counters["kernels"]) by_name[row["kernel"]] = row;
+  for (const json& row : counters["kernels"])
+    by_name[assemble::spelled_alike(row["kernel"].get<std::string>())] = row;
   return by_name;
 }
 
@@ -46,7 +48,7 @@ Result<void> KernelCounters::read(analyze::LoadedRun& base, analyze::LoadedRun& 
 
 const json* KernelCounters::find(const ByName& kernels, const std::vector<uint32_t>& names) const {
   for (const uint32_t name : names) {
-    const auto it = kernels.find(std::string(texts_[name]));
+    const auto it = kernels.find(assemble::spelled_alike(texts_[name]));
     if (it != kernels.end()) return &it->second;
   }
   return nullptr;

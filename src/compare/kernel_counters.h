@@ -1,5 +1,6 @@
 #pragma once
-// Counters of the kernels of both sides, as far as a counter profiler measured them, by exact name.
+// Counters of the kernels of both sides, as far as a counter profiler measured them, by name, whatever the
+// spelling of the profiler.
 
 #include <map>
 #include <nlohmann/json.hpp>

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from conftest import BAD_INPUT, GATE_FAILED, OK, TRACES
+from test_launch_joins import ncu_page
 
 KERNELS = ["gemm_a", "gemm_b", "softmax", "layer_norm_kernel", "elementwise_kernel_add", "ncclDevKernel_AllReduce"]
 
@@ -239,6 +240,27 @@ def test_labels_that_say_another_workload(neurolens, write):
     assert data["verdict"] == "incomparable" and any("batch" in reason for reason in data["reasons"])
     assert data["comparability"]["score"] < data["comparability"]["floor"]
     assert any(line.startswith("batch: 1 ") for line in data["differences"])
+
+
+def test_counters_of_either_side_stand_beside_the_times(neurolens, write, tmp_path):
+    base, new = write(model(2), steps=2), write(model(2), steps=2, factor=lambda step, i: 1.1)
+    page = tmp_path / "counters.csv"
+    launch = {"grid_x": 1, "grid_y": 1, "grid_z": 1, "block_x": 32, "block_y": 1, "block_z": 1, "dur_ns": 20_000}
+    page.write_text(ncu_page([{"name": kernel.replace("(float*)", "( float * )"), **launch} for _, kernel, _, _ in model(1)]))
+    counted = neurolens("import", base, page, "--as-one", "--json").data["run_id"]
+    for pair, side in (((counted, new), "base"), ((new, counted), "new")):
+        data = compare(neurolens, *pair)
+        check_sums(data)
+        assert data["verdict"] == "not_tested", data["reasons"]  # counters beside a trace are no other measurement
+        metrics = {row["metric"]: row for row in data["changes"][0]["metrics"]}
+        assert metrics["sm_pct"][side] == 12.5 and metrics["sm_pct"]["delta"] is None
+
+
+def test_repeats_must_be_of_one_kind(neurolens, write):
+    base, new = repeats(write, 4, 1), repeats(write, 4, 2)
+    base[2] = write(model(), device="NVIDIA H100 80GB HBM3", factor=lambda step, i: 1.01)
+    data = compare(neurolens, *sides(base, new))
+    assert data["verdict"] == "incomparable" and "is no repeat of" in data["reasons"][0]
 
 
 def test_bad_questions(neurolens, write):

@@ -136,7 +136,7 @@ def test_text_names_run_and_order(neurolens, history):
     assert "in the order of commit_date" in text
     assert history["broken", BREAK][:12] in text and f"c{BREAK:03d}" in text and "worse" in text
     sparkline = text.splitlines()[3].split()[0]
-    assert set(sparkline) <= set("_.,-=+*#") and len(sparkline) == RUNS, text
+    assert set(sparkline) <= set("▁▂▃▄▅▆▇█") and len(sparkline) == RUNS, text
     assert "▁" in neurolens("trend", "--color", "always").out
 
 

@@ -167,17 +167,15 @@ std::vector<double> condensed(const json& points, size_t room) {
   return values;
 }
 
-/// Blocks on a terminal with colours, else ASCII.
-std::string sparkline(const json& points, size_t room, const TextStyle& style) {
+std::string sparkline(const json& points, size_t room) {
   static constexpr const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  static constexpr const char* kPlain[] = {"_", ".", ",", "-", "=", "+", "*", "#"};
   const std::vector<double> values = condensed(points, room);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   std::string out;
   for (const double value : values) {
     const double share = *high > *low ? (value - *low) / (*high - *low) : 0;
     const auto step = static_cast<size_t>(std::min(7.0, share * 8));
-    out += style.color ? kBlocks[step] : kPlain[step];
+    out += kBlocks[step];
   }
   return out;
 }
@@ -229,7 +227,7 @@ std::string change_text(const json& change, const std::string& unit, const TextS
 std::string group_text(const json& group, const std::string& unit, const TextStyle& style) {
   const json& points = group["points"];
   const auto room = static_cast<size_t>(std::clamp(style.width - 50, 20, 80));
-  std::string out = bold(title_of(group), style) + "\n  " + sparkline(points, room, style);
+  std::string out = bold(title_of(group), style) + "\n  " + sparkline(points, room);
   out += fmt::format("  {} runs, {} → {}\n", grouped(static_cast<int64_t>(points.size())),
                      value_text(points.front()["value"], unit), value_text(points.back()["value"], unit));
   for (const json& change : group["change_points"]) out += change_text(change, unit, style);
