@@ -139,6 +139,13 @@ std::string window_words(const Side& side) {
   return fmt::format("{} of {}", side.unit, side.source);
 }
 
+/// The framework or engine; runtimes of devices are below any of them.
+std::string framework_of(const RunFacts& run) {
+  const std::string backend = run.document["software"].value("backend", "unknown");
+  const bool is_runtime = backend == "unknown" || backend == "cuda" || backend == "hip" || backend == "rocm";
+  return is_runtime ? "" : backend;
+}
+
 /// How alike the shapes are, by the time spent on them; absent if a side has none.
 std::optional<double> shape_overlap(const Side& base, const Side& next) {
   std::map<std::pair<uint32_t, uint32_t>, std::array<double, 2>> times;
@@ -263,9 +270,8 @@ std::string_view mode_name(Mode mode) {
 }
 
 Mode mode_between(const RunFacts& base, const RunFacts& next) {
-  const std::string backends[] = {base.document["software"].value("backend", "unknown"),
-                                  next.document["software"].value("backend", "unknown")};
-  if (backends[0] != backends[1] && backends[0] != "unknown" && backends[1] != "unknown")
+  const std::string frameworks[] = {framework_of(base), framework_of(next)};
+  if (frameworks[0] != frameworks[1] && !frameworks[0].empty() && !frameworks[1].empty())
     return Mode::kOtherBackend;
   const std::string devices[] = {devices_of(base), devices_of(next)};
   const bool known = !devices[0].empty() && !devices[1].empty();
@@ -297,9 +303,7 @@ Comparability comparability(const RunFacts& base, const RunFacts& next) {
   add(
       "software", [](const RunFacts& run) { return versions(run, "driver", false); }, {0.95, 1},
       "other versions");
-  add(
-      "backend", [](const RunFacts& run) { return run.document["software"].value("backend", ""); }, {0.3, 1},
-      "another backend");
+  add("backend", framework_of, {0.3, 1}, "another backend");
   add("profiler", profilers, {0.7, 1}, "another profiler has another cost");
   add("profiler version", profiler_versions, {0.97, 1}, "another version of the profiler");
   add("profiler mode", profiler_mode, {0.8, 1}, "what is recorded besides costs time");
