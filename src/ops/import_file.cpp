@@ -289,7 +289,7 @@ class Importer {
                                         const std::string& bundle) {
     const auto options = fact_options(inputs_, parent_ ? parent_->document["run_id"] : nlohmann::json(""));
     nlohmann::json document = store::make_run_document(sources_, options, info_, tables);
-    if (parent_) document["parents"] = {parent_->document["run_id"]};
+    if (parent_) document["parents"] = nlohmann::json::array({parent_->document["run_id"]});
     NL_CHECK(store::validate_run_document(document));
     NL_CHECK(write_file_durably(bundle + "/run.json", store::run_document_text(document)));
     return document;

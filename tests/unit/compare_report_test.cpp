@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "report/compare_charts.h"
 #include "report/compare_html.h"
@@ -40,7 +41,7 @@ json part(const std::string& name, int64_t base_ns, int64_t new_ns, const std::s
           {"base_ns", base_ns}, {"new_ns", new_ns}, {"delta_ns", new_ns - base_ns}};
 }
 
-json comparison(int64_t base_ns, int64_t new_ns, json parts) {
+json comparison(int64_t base_ns, int64_t new_ns, const std::vector<json>& parts) {
   json window = statistics("not_tested");
   window["practical_bound"] = 0.01;
   window["values"] = {{"base", json::array()}, {"new", json::array()}};
@@ -56,7 +57,7 @@ json comparison(int64_t base_ns, int64_t new_ns, json parts) {
           {"ratio",
            base_ns == 0 ? json(nullptr) : json(static_cast<double>(new_ns) / static_cast<double>(base_ns))},
           {"unit", "capture"},
-          {"parts", std::move(parts)},
+          {"parts", parts},
           {"changes", json::array()},
           {"not_shown", {{"rows", 0}, {"delta_ns", 0}}},
           {"matched", {{"base", nullptr}, {"new", nullptr}}},
@@ -74,7 +75,7 @@ bool holds(const std::string& text, const std::string& part) {
 }
 
 TEST(CompareReport, NothingToShow) {
-  const json empty = comparison(0, 0, json::array());
+  const json empty = comparison(0, 0, {});
   EXPECT_TRUE(holds(compare_html(empty, kProvenance), "Not tested"));
   EXPECT_FALSE(holds(compare_html(empty, kProvenance), "id=\"difference\""));
   EXPECT_TRUE(compare_markdown(empty, kProvenance).starts_with("**Not tested: capture 0 ns → 0 ns, 0 ns**"));
@@ -83,7 +84,7 @@ TEST(CompareReport, NothingToShow) {
 }
 
 TEST(CompareReport, SmallPartsAreOneBarThatCloses) {
-  json parts = {part("gemm", 0, 1'000'000)};
+  std::vector<json> parts = {part("gemm", 0, 1'000'000)};
   for (int i = 0; i < 20; i++) parts.push_back(part("p" + std::to_string(i), 0, 1));
   const std::string chart = waterfall_chart(comparison(0, 1'000'020, parts), 1000, "wide");
   EXPECT_TRUE(holds(chart, "20 other parts"));
@@ -123,7 +124,7 @@ TEST(CompareReport, NothingIsARegressionBetweenSidesThatCannotBeCompared) {
 }
 
 TEST(CompareReport, EqualValuesOfAllRunsAreDotsInTheMiddle) {
-  const std::string chart = dots_chart({{"base", {5.0, 5.0}}, {"new", {5.0}}}, 120, 24, "dots");
+  const std::string chart = dots_chart({{"base", {5.0, 5.0}}, {"new", json::array({5.0})}}, 120, 24, "dots");
   EXPECT_TRUE(holds(chart, "cx=\"60\""));
   EXPECT_FALSE(holds(chart, "nan"));
 }

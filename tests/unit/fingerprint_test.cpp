@@ -75,8 +75,8 @@ json device_of(int number, int64_t compute, int64_t idle) {
 
 json measures_of(const std::vector<TestOp>& ops) {
   json out = {{"steps", {{"median_ns", nullptr}, {"p90_ns", nullptr}, {"p99_ns", nullptr}}}};
-  out["devices"] = {device_of(0, 3'000'000, 1'000'000)};
-  out["patterns"] = {pattern_of(ops)};
+  out["devices"] = json::array({device_of(0, 3'000'000, 1'000'000)});
+  out["patterns"] = json::array({pattern_of(ops)});
   out["kernels"] = json::array();
   out["layers"] = nullptr;
   out["counters"] = nullptr;

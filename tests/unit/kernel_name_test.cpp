@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <ctime>
 #include <random>
 #include <string>
 
@@ -153,7 +154,7 @@ std::string repeat(std::string_view text, size_t bytes) {
 
 TEST(KernelName, LongNamesAreReadInLinearTime) {
   constexpr size_t kBytes = 512 * 1024;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   for (const std::string_view text :
        {"a<", "a::", "(", ")>", "<unnamed>::", "operator<", "{lambda(", "x ", "[", "_", "f<int>(",
         "(anonymous namespace)::", "4pairIS0_", "Li1", "_0d1d", " [clone "}) {
@@ -164,7 +165,7 @@ TEST(KernelName, LongNamesAreReadInLinearTime) {
       EXPECT_LE(name.functors.size(), 32u);
     }
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));  // 64 names of 512 KiB
+  EXPECT_LT(std::clock() - start, 10 * CLOCKS_PER_SEC);  // 64 names of 512 KiB
 }
 
 TEST(KernelName, NestedTemplatesKeepTheFunction) {
