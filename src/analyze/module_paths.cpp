@@ -14,9 +14,13 @@ std::string_view module_class(std::string_view name) {
 
 }  // namespace
 
+bool is_module_frame(std::string_view name) {
+  return name.starts_with(kModule);
+}
+
 ModulePaths::ModulePaths(const Timeline& run) : run_(run), is_module_(run.names.size()) {
   for (size_t i = 0; i < is_module_.size(); i++) {
-    is_module_[i] = run.names[static_cast<uint32_t>(i)].starts_with(kModule);
+    is_module_[i] = is_module_frame(run.names[static_cast<uint32_t>(i)]);
     any_ = any_ || is_module_[i];
   }
 }

@@ -10,6 +10,9 @@
 
 namespace nl::analyze {
 
+/// Whether a frame of this name is a module's.
+bool is_module_frame(std::string_view name);
+
 /// Paths of modules around spans, each found once: "Bert / BertLayer / Linear", without instance numbers.
 class ModulePaths {
  public:

@@ -79,8 +79,8 @@ class Comparer {
     NL_TRY(auto base, open_run(inputs_[0]->front(), taxonomy_, options_));
     NL_TRY(auto next, open_run(inputs_[1]->front(), taxonomy_, options_));
     NL_CHECK(choose_window(base->loaded, next->loaded));
-    NL_TRY(runs_[0], sample_runs(*inputs_[0], *base));
-    NL_TRY(runs_[1], sample_runs(*inputs_[1], *next));
+    NL_TRY(runs_[0], sample_runs(0, *base));
+    NL_TRY(runs_[1], sample_runs(1, *next));
     if (runs_[0].middle != 0) {
       NL_TRY(base, open_run((*inputs_[0])[runs_[0].middle], taxonomy_, options_));
     }
@@ -112,6 +112,12 @@ class Comparer {
     return choice;
   }
 
+  Result<void> build_side(size_t which, LoadedRun& run, bool with_groups) {
+    NL_TRY(choices_[which], choice_for(run, with_groups));
+    NL_TRY(sides_[which], make_side(run, taxonomy_, choices_[which], texts_));
+    return {};
+  }
+
   static int64_t warm_up_of(const LoadedRun& run) {
     std::vector<double> durations;
     for (const auto& step : run.run.windows.steps.list)
@@ -120,7 +126,9 @@ class Comparer {
     return found ? static_cast<int64_t>(found->iterations) : 0;
   }
 
-  Result<SideRuns> sample_runs(const std::vector<RunInput>& inputs, OpenRun& first) {
+  /// A side of one run is built once, with all that matching needs.
+  Result<SideRuns> sample_runs(size_t which, OpenRun& first) {
+    const std::vector<RunInput>& inputs = *inputs_[which];
     SideRuns runs;
     for (size_t i = 0; i < inputs.size(); i++) {
       std::unique_ptr<OpenRun> opened;
@@ -128,9 +136,8 @@ class Comparer {
         NL_TRY(opened, open_run(inputs[i], taxonomy_, options_));
       }
       LoadedRun& run = i == 0 ? first.loaded : opened->loaded;
-      NL_TRY(const SideChoice choice, choice_for(run, false));
-      NL_TRY(const Side side, make_side(run, taxonomy_, choice, texts_));
-      runs.samples.push_back(sample_of(inputs[i].facts.run_id, side));
+      NL_CHECK(build_side(which, run, inputs.size() == 1));
+      runs.samples.push_back(sample_of(inputs[i].facts.run_id, sides_[which]));
       options_.progress(static_cast<double>(++done_) /
                         static_cast<double>(inputs_[0]->size() + inputs_[1]->size()));
     }
@@ -150,8 +157,9 @@ class Comparer {
   Result<json> compare(LoadedRun& base, LoadedRun& next) {
     LoadedRun* loaded[] = {&base, &next};
     for (size_t i = 0; i < 2; i++) {
-      NL_TRY(choices_[i], choice_for(*loaded[i], true));
-      NL_TRY(sides_[i], make_side(*loaded[i], taxonomy_, choices_[i], texts_));
+      if (inputs_[i]->size() > 1) NL_CHECK(build_side(i, *loaded[i], true));
+      if (!has_devices(*loaded[i])) continue;
+      NL_TRY(windows_[i], window_of(*loaded[i], choices_[i]));
     }
     mode_ = mode_between(input(0).facts, input(1).facts);
     NL_TRY(changes_, find_changes(sides_[0], sides_[1], texts_));
@@ -170,15 +178,13 @@ class Comparer {
     out["differences"] = differences(input(0).facts, input(1).facts);
     out["statistics"] = statistics_json();
     if (options_.with_figures) {
-      NL_CHECK(add_strip(out["base"], base, 0));
-      NL_CHECK(add_strip(out["new"], next, 1));
+      add_strip(out["base"], base, 0);
+      add_strip(out["new"], next, 1);
     }
     out["devices"] = devices_json(base, next);
     out["totals"] = totals_json(base, next);
     out["across"] = nullptr;
-    if (mode_ != Mode::kSame && !score.is_refused()) {
-      NL_TRY(out["across"], across_json(base, next));
-    }
+    if (mode_ != Mode::kSame && !score.is_refused()) out["across"] = across_json(base, next);
     return out;
   }
 
@@ -199,12 +205,11 @@ class Comparer {
   }
 
   /// Over time; a side of sums has none.
-  Result<void> add_strip(json& out, const LoadedRun& run, size_t side) const {
-    if (!has_devices(run)) return {};
-    NL_TRY(const IntervalSet window, window_of(run, choices_[side]));
+  void add_strip(json& out, const LoadedRun& run, size_t side) const {
+    if (!has_devices(run)) return;
+    const IntervalSet& window = windows_[side];
     out["strip"] = analyze::strip_json(run.run.devices[choices_[side].device].device, window);
     out["strip_ns"] = window.empty() ? 0 : window.back().end - window.front().begin;
-    return {};
   }
 
   // ---- Is it real
@@ -280,16 +285,11 @@ class Comparer {
     std::vector<double> values(units.begin(), units.end());
     values = stats::sorted(std::move(values));
     const auto summary = stats::summary_of(values);
-    json interval = nullptr;
-    if (summary.median_interval)
-      interval = {{"low", summary.median_interval->low},
-                  {"high", summary.median_interval->high},
-                  {"coverage", summary.median_interval->coverage}};
     return {{"n", summary.n},
             {"min", summary.min},
             {"median", summary.median},
             {"max", summary.max},
-            {"median_interval", interval}};
+            {"median_interval", to_json(summary.median_interval)}};
   }
 
   // ---- Whole runs
@@ -300,10 +300,8 @@ class Comparer {
     const LoadedRun* both[] = {&base, &next};
     std::map<std::string, json> by_device;
     for (size_t s = 0; s < 2; s++) {
-      const auto window = window_of(*both[s], choices_[s]);
-      if (!window) continue;
       for (const auto& state : both[s]->run.devices) {
-        const auto sum = decompose(state.device, *window);
+        const auto sum = decompose(state.device, windows_[s]);
         const std::string text = analyze::device_text(state.device);
         json& row = by_device[text];
         row["device"] = text;
@@ -323,13 +321,12 @@ class Comparer {
     json out = json::object();
     for (size_t s = 0; s < 2; s++) {
       int64_t kernels = 0, kernel_ns = 0, copies = 0, copy_ns = 0;
-      const auto window = window_of(*both[s], choices_[s]);
       for (const auto& state : both[s]->run.devices) {
         for (const auto& work : state.device.work) {
-          if (!window || state.device.is_host || !touches(work, *window)) continue;
+          if (state.device.is_host || !touches(work, windows_[s])) continue;
           const bool copy = work.table == analyze::WorkTable::kCopies;
           (copy ? copies : kernels)++;
-          (copy ? copy_ns : kernel_ns) += clipped_ns(work, *window);
+          (copy ? copy_ns : kernel_ns) += clipped_ns(work, windows_[s]);
         }
       }
       out[s == 0 ? "base" : "new"] = {
@@ -338,16 +335,9 @@ class Comparer {
     return out;
   }
 
-  Result<json> across_json(const LoadedRun& base, const LoadedRun& next) const {
-    IntervalSet windows[2];
-    if (has_devices(base)) {
-      NL_TRY(windows[0], window_of(base, choices_[0]));
-    }
-    if (has_devices(next)) {
-      NL_TRY(windows[1], window_of(next, choices_[1]));
-    }
-    return compare_across({base, sides_[0], choices_[0].device, windows[0]},
-                          {next, sides_[1], choices_[1].device, windows[1]}, mode_, texts_);
+  json across_json(const LoadedRun& base, const LoadedRun& next) const {
+    return compare_across({base, sides_[0], choices_[0].device, windows_[0]},
+                          {next, sides_[1], choices_[1].device, windows_[1]}, mode_, texts_);
   }
 
   const std::vector<RunInput>* inputs_[2];
@@ -358,6 +348,7 @@ class Comparer {
   SideRuns runs_[2];
   SideChoice choices_[2];
   Side sides_[2];
+  IntervalSet windows_[2];  ///< empty without devices
   Mode mode_ = Mode::kSame;
   Changes changes_;
   Repeats repeats_;

@@ -102,11 +102,6 @@ class LevelMaker {
   double least_ns_ = 0;
 };
 
-json interval_json(const std::optional<stats::Interval>& interval) {
-  if (!interval) return nullptr;
-  return {{"low", interval->low}, {"high", interval->high}, {"coverage", interval->coverage}};
-}
-
 json summary_json(const stats::Summary& summary) {
   return {{"n", summary.n},
           {"min", summary.min},
@@ -114,7 +109,7 @@ json summary_json(const stats::Summary& summary) {
           {"median", summary.median},
           {"quartile3", summary.quartile3},
           {"max", summary.max},
-          {"median_interval", interval_json(summary.median_interval)}};
+          {"median_interval", to_json(summary.median_interval)}};
 }
 
 template <class T>
@@ -156,7 +151,7 @@ json to_json(const stats::Judgement& judgement) {
   json out = {{"verdict", stats::verdict_name(judgement.verdict)},
               {"base", summary_json(judgement.base)},
               {"new", summary_json(judgement.candidate)},
-              {"ratio_interval", interval_json(judgement.ratio_interval)}};
+              {"ratio_interval", to_json(judgement.ratio_interval)}};
   put(out, "ratio", judgement.ratio);
   put(out, "ratio_of_medians", judgement.ratio_of_medians);
   put(out, "shift_ns", judgement.shift);
@@ -167,6 +162,11 @@ json to_json(const stats::Judgement& judgement) {
   put(out, "more_runs", judgement.more_runs);
   if (!judgement.reason.empty()) out["reason"] = judgement.reason;
   return out;
+}
+
+json to_json(const std::optional<stats::Interval>& interval) {
+  if (!interval) return nullptr;
+  return {{"low", interval->low}, {"high", interval->high}, {"coverage", interval->coverage}};
 }
 
 }  // namespace nl::compare

@@ -33,5 +33,7 @@ Result<Repeats> judge_repeats(const std::vector<RunSample>& base, const std::vec
                               const Changes& changes, const stats::JudgeOptions& options);
 
 nlohmann::json to_json(const stats::Judgement& judgement);
+/// null if there is none.
+nlohmann::json to_json(const std::optional<stats::Interval>& interval);
 
 }  // namespace nl::compare

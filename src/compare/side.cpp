@@ -70,7 +70,7 @@ class GroupTree {
   bool says_where(uint32_t span) const {
     using model::SpanKind;
     const SpanKind kind = run_.spans.kind[span];
-    if (kind == SpanKind::python) return run_.names[run_.spans.name[span]].starts_with("nn.Module: ");
+    if (kind == SpanKind::python) return analyze::is_module_frame(run_.names[run_.spans.name[span]]);
     return kind == SpanKind::op || kind == SpanKind::annotation;
   }
 

@@ -64,21 +64,20 @@ constexpr char kResult[] = R"({
     "files": {"type": "array", "description": "written reports", "items": {"type": "object", "required": ["format", "name", "bytes"]}}
   }})";
 
-Result<compare::RunInput> input_of(Context& context, const std::string& name) {
+Result<compare::RunInput> input_of(Context& context, store::Ledger& ledger, const std::string& name) {
   NL_TRY(const auto named, resolve_run(context, name));
   compare::RunInput input{named.bundle, {named.run_id, {}, {}}};
   NL_TRY(input.facts.document, store::read_run_document(named.bundle + "/run.json"));
-  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  NL_TRY(const auto kept, ledger.state().labels(named.run_id));
-  for (const auto& label : store::merge_labels(store::source_labels(input.facts.document), kept))
-    input.facts.labels[label.key] = label.effective().value;
+  NL_TRY(const auto labels, ledger.labels(named.run_id, input.facts.document));
+  for (const auto& label : labels) input.facts.labels[label.key] = label.effective().value;
   return input;
 }
 
-Result<std::vector<compare::RunInput>> inputs_of(Context& context, const std::vector<std::string>& names) {
+Result<std::vector<compare::RunInput>> inputs_of(Context& context, store::Ledger& ledger,
+                                                 const std::vector<std::string>& names) {
   std::vector<compare::RunInput> inputs;
   for (const std::string& name : names) {
-    NL_TRY(auto input, input_of(context, name));
+    NL_TRY(auto input, input_of(context, ledger, name));
     for (const auto& other : inputs) {
       if (other.facts.run_id == input.facts.run_id)
         return Error{ErrorCode::kBadInput, "a run is named twice on one side: " + name,
@@ -219,8 +218,9 @@ Result<Outcome> run(Context& context, const json& given) {
   const json parameters = with_expected_options(given, expected);
   NL_TRY(const auto gate, gate_options(parameters));
   NL_TRY(const auto options, compare_options(context, parameters));
-  NL_TRY(const auto base, inputs_of(context, sides.first));
-  NL_TRY(const auto next, inputs_of(context, sides.second));
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_TRY(const auto base, inputs_of(context, ledger, sides.first));
+  NL_TRY(const auto next, inputs_of(context, ledger, sides.second));
   Outcome outcome;
   NL_TRY(outcome.data, compare::compare_runs(base, next, options));
   outcome.data["expectations"] = check_limits(outcome.data, expected.limits);

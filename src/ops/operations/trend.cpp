@@ -1,7 +1,6 @@
 #include "ops/trend.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -102,13 +101,6 @@ Result<TrendQuestion> trend_question(const json& parameters) {
   return TrendQuestion{std::move(history), std::move(figure), options};
 }
 
-Result<void> write_picture(const std::string& path, const json& data) {
-  NL_TRY(NewFile file, NewFile::create(path + ".new-" + std::to_string(::getpid())));
-  NL_CHECK(file.write(report::trend_plot(data)));
-  NL_CHECK(file.finish(path, true));
-  return {};
-}
-
 /// The change to look at next: the newest alert.
 void add_next(Outcome& outcome) {
   const json* newest = nullptr;
@@ -138,7 +130,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
                                            grouped(left["runs"].get<int64_t>())));
   }
   if (parameters.contains("svg")) {
-    NL_CHECK(write_picture(parameters["svg"], outcome.data));
+    NL_CHECK(replace_file(parameters["svg"], report::trend_plot(outcome.data)));
     outcome.data["svg"] = parameters["svg"];
   }
   add_next(outcome);
