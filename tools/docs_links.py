@@ -1,4 +1,4 @@
-"""Hook of MkDocs: links that leave docs/ work in the site too, as they do in the repository.
+"""Hooks of MkDocs: links that leave docs/ work in the site too, as they do in the repository; the first page is wide.
 
 A Markdown file of the repository that a page links to becomes a page under source/; any other file is copied there as
 text. Links to a folder go to its index page. What does not exist is left as it is, so that the strict build names it.
@@ -66,5 +66,7 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
+    if uri == "index.md":
+        page.meta["hide"] = ["navigation"]
     path = ROOT / uri.removeprefix("source/") if uri.startswith("source/") else DOCS / uri
     return rewritten(markdown, path)
