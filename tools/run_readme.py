@@ -63,9 +63,18 @@ def complaint(page, text, block, printed):
     return "\n".join(difflib.unified_diff(block["output"].splitlines(), printed.splitlines(), f"{page}:{line}", "printed", lineterm=""))
 
 
+def shortened(expected, printed):
+    """What was printed, with the middle or the end left out where the page leaves it out."""
+    pieces, lines = expected.split("...\n"), printed.splitlines(keepends=True)
+    head, tail = len(pieces[0].splitlines()), len(pieces[-1].splitlines())
+    if len(pieces) != 2 or not head or head + tail >= len(lines):
+        return printed
+    return "".join(lines[:head]) + "...\n" + "".join(lines[len(lines) - tail:])
+
+
 def fix(page, text, found):
     for block, printed in reversed(found):
-        text = text[:block.start("output")] + printed + text[block.end("output"):]
+        text = text[:block.start("output")] + shortened(block["output"], printed) + text[block.end("output"):]
     pathlib.Path(page).write_text(text)
 
 
