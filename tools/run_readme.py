@@ -38,7 +38,8 @@ def script_of(blocks, out):
     parts = []
     for number, block in enumerate(blocks):
         first, last = split_last(block["commands"])
-        parts += [f"echo {number} >{out}/reached", first, f"exec 3>&1 >{out}/{number}", last, f"exec >&3; cat {out}/{number}"]
+        parts += [f"echo {number} >{out}/reached", first, f"exec 3>&1 >{out}/{number}", last,
+                  f"exec >&3; cat {out}/{number}"]
     return "\n".join(parts) + "\n"
 
 
@@ -58,9 +59,14 @@ def differences(blocks, out):
                 yield block, printed
 
 
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
 def complaint(page, text, block, printed):
-    line = text.count("\n", 0, block.start("output")) + 1
-    return "\n".join(difflib.unified_diff(block["output"].splitlines(), printed.splitlines(), f"{page}:{line}", "printed", lineterm=""))
+    place = f"{page}:{line_of(text, block.start('output'))}"
+    expected = block["output"].splitlines()
+    return "\n".join(difflib.unified_diff(expected, printed.splitlines(), place, "printed", lineterm=""))
 
 
 def shortened(expected, printed):
@@ -78,40 +84,48 @@ def fix(page, text, found):
     pathlib.Path(page).write_text(text)
 
 
-def run(text, blocks, folder):
+def run(blocks, folder):
     """Runs the blocks in a new folder; the outcome, with standard output and error together."""
     work, out = folder / "work", folder / "out"
     out.mkdir()
     shutil.copytree(ROOT / "samples", work / "samples")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("NEUROLENS_", "XDG_"))}
-    env |= {"HOME": str(folder / "home"), "TMPDIR": str(folder), "TZ": "UTC"}
+    env |= {"HOME": str(folder / "home"), "TMPDIR": str(folder), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
     return subprocess.run(["bash", "-euo", "pipefail", "-c", script_of(blocks, out)], cwd=work, env=env, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def failure(page, text, blocks, done, out):
+    """What to say of a command that failed."""
+    reached = int((out / "reached").read_text())
+    printed = out / str(reached)
+    return (f"{page}:{line_of(text, blocks[reached].start())}: exit code {done.returncode}\n{done.stdout}"
+            f"{printed.read_text() if printed.exists() else ''}")
+
+
+def faults_of(page, text, blocks, fixing):
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out"
+        done = run(blocks, pathlib.Path(folder))
+        if done.returncode != 0:
+            return [failure(page, text, blocks, done, out)]
+        found = list(differences(blocks, out))
+    if fixing and found:
+        fix(page, text, found)
+    return [] if fixing else [complaint(page, text, *difference) for difference in found]
 
 
 def check(page, fixing):
     """Whether the commands of a page succeed and print what it says."""
     text = pathlib.Path(page).read_text()
     blocks = list(BLOCK.finditer(text))
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        done = run(text, blocks, folder)
-        if done.returncode != 0:
-            reached = int((folder / "out/reached").read_text())
-            line = text.count("\n", 0, blocks[reached].start()) + 1
-            last = folder / "out" / str(reached)
-            faults = [f"{page}:{line}: exit code {done.returncode}\n{done.stdout}{last.read_text() if last.exists() else ''}"]
-        else:
-            found = list(differences(blocks, folder / "out"))
-            faults = [] if fixing else [complaint(page, text, *difference) for difference in found]
-            if fixing and found:
-                fix(page, text, found)
+    faults = faults_of(page, text, blocks, fixing)
     compared = sum(block["output"] is not None for block in blocks)
     if compared != text.count('```text title="prints"'):
         faults.append(f"{page}: a block of output does not stand directly behind its ```sh block")
     print(f"{page}: {len(blocks)} blocks run, {compared} outputs compared:", "FAILED" if faults else "fine")
     print(*faults, sep="\n", end="\n" if faults else "")
-    return not faults and bool(blocks)
+    return not faults
 
 
 def has_commands(page):
