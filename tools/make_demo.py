@@ -17,7 +17,7 @@ import sys
 
 RUNS, STEPS, LAYERS = 5, 8, 3
 PROCESS, THREAD, STREAM = 1000, 1000, 7
-DEVICE = {"id": 0, "name": "SIMULATED GPU (no hardware)", "totalGlobalMem": 85899345920, "computeMajor": 9,
+DEVICE = {"id": 0, "name": "SIMULATED GPU", "totalGlobalMem": 85899345920, "computeMajor": 9,
           "computeMinor": 0, "numSms": 132}
 BASE_TIME_NS = 1_700_000_000_000_000_000
 

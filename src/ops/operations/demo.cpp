@@ -166,7 +166,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_CHECK(may_name_files(context));
   NL_TRY(const std::string folder, folder_of(parameters));
   NL_CHECK(check_folder(folder));
-  NL_CHECK(write_files(folder));
+  if (auto written = write_files(folder); !written) {
+    written.error().hint = "name a folder that can be written: neurolens demo --output DIR";
+    return std::move(written.error());
+  }
   Context own = context;
   own.ledger_folder = folder + "/ledger";
   Outcome outcome;
