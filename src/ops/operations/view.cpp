@@ -163,7 +163,9 @@ const Operation& operation_view() {
       "view",
       "Open the page of a run, or of two runs compared, in the browser",
       "you want to see a report now; over ssh it says how to get the page to your screen",
-      "others should get the report: report, or compare --html",
+      "others should get the report, or the browser is a snap, which reads no hidden folders: report, "
+      "compare "
+      "--html",
       "neurolens view @latest",
       kParameters,
       kResult,
