@@ -240,18 +240,19 @@ def test_without_a_home_the_page_goes_to_the_temporary_folder(desk, small_trace,
     assert folder == tmp_path / f"neurolens-{os.geteuid()}" and mode(folder) == 0o700
 
 
-def test_folder_that_others_may_read_is_not_taken(desk, small_trace, tmp_path):
-    name = f"neurolens-{os.geteuid()}"
+@pytest.mark.parametrize("kind", ["open", "link"])
+def test_folder_that_others_may_read_is_not_taken(desk, small_trace, tmp_path, kind):
+    """The next place is."""
     elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir(mode=0o700)
-    for kind in ("open", "link"):
-        (tmp_path / kind).mkdir()
-    (tmp_path / "open" / name).mkdir()
-    (tmp_path / "open" / name).chmod(0o755)
-    (tmp_path / "link" / name).symlink_to(elsewhere)
-    for kind in ("open", "link"):
-        assert page_folder(desk, small_trace, HOME=None, TMPDIR=str(tmp_path / kind)) != tmp_path / kind / name
-    assert list(elsewhere.iterdir()) == [] and list((tmp_path / "open" / name).iterdir()) == []
+    elsewhere.mkdir(mode=0o700 if kind == "link" else 0o755)
+    cache = tmp_path / "cache"
+    (cache / "neurolens").mkdir(parents=True)
+    if kind == "link":
+        (cache / "neurolens/pages").symlink_to(elsewhere)
+    else:
+        elsewhere.rename(cache / "neurolens/pages")
+    assert page_folder(desk, small_trace, XDG_CACHE_HOME=str(cache)) == desk.pages
+    assert list((cache / "neurolens/pages").iterdir()) == []
 
 
 def test_page_is_replaced_and_private_again(desk, small_trace):
