@@ -1,9 +1,11 @@
-# Third-party libraries. DuckDB and simdjson come from tools/setup (.deps or $NEUROLENS_DEPS), the rest from Debian.
+# Third-party libraries. DuckDB and simdjson come from tools/setup (.deps or $NEUROLENS_DEPS), the rest from Debian, all
+# static: a portable build (cmake/toolchain-linux.cmake) takes them from its sysroot, others from this machine.
 set(NEUROLENS_DEPS "$ENV{NEUROLENS_DEPS}" CACHE PATH "folder that tools/setup filled")
 if(NOT NEUROLENS_DEPS)
   set(NEUROLENS_DEPS ${CMAKE_SOURCE_DIR}/.deps)
 endif()
-foreach(part duckdb-1.5.5 simdjson-4.6.4)
+set(duckdb ${NEUROLENS_DEPS}/duckdb-1.5.5-${CMAKE_SYSTEM_PROCESSOR})
+foreach(part duckdb-1.5.5-${CMAKE_SYSTEM_PROCESSOR} simdjson-4.6.4)
   if(NOT EXISTS ${NEUROLENS_DEPS}/${part}/.complete)
     message(FATAL_ERROR "${part} is not in ${NEUROLENS_DEPS}: run tools/setup first")
   endif()
@@ -17,7 +19,6 @@ find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)
 add_library(sqlite INTERFACE)
 target_link_libraries(sqlite INTERFACE ${SQLITE_LIBRARY} m)
 find_package(nlohmann_json REQUIRED)
-find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 
 add_library(simdjson STATIC ${NEUROLENS_DEPS}/simdjson-4.6.4/simdjson.cpp)
@@ -25,8 +26,8 @@ target_include_directories(simdjson SYSTEM PUBLIC ${NEUROLENS_DEPS}/simdjson-4.6
 target_compile_options(simdjson PRIVATE -O3 -DNDEBUG)
 
 add_library(duckdb INTERFACE)
-target_include_directories(duckdb SYSTEM INTERFACE ${NEUROLENS_DEPS}/duckdb-1.5.5/include)
-file(GLOB duckdb_archives ${NEUROLENS_DEPS}/duckdb-1.5.5/lib/*.a)
+target_include_directories(duckdb SYSTEM INTERFACE ${duckdb}/include)
+file(GLOB duckdb_archives ${duckdb}/lib/*.a)
 target_link_libraries(duckdb INTERFACE -Wl,--start-group ${duckdb_archives} -Wl,--end-group Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(valijson INTERFACE)
@@ -39,7 +40,7 @@ find_library(RE2_LIBRARY NAMES libre2.a re2 REQUIRED)
 add_library(re2 INTERFACE)
 target_link_libraries(re2 INTERFACE ${RE2_LIBRARY} Threads::Threads)
 
-find_library(ISAL_LIBRARY isal REQUIRED)
+find_library(ISAL_LIBRARY NAMES libisal.a isal REQUIRED)
 add_library(isal INTERFACE)
 target_link_libraries(isal INTERFACE ${ISAL_LIBRARY})
 find_library(ZSTD_LIBRARY NAMES libzstd.a zstd REQUIRED)
@@ -49,6 +50,8 @@ target_link_libraries(zstd INTERFACE ${ZSTD_LIBRARY})
 # Flags of our own code only.
 add_library(nl_flags INTERFACE)
 target_compile_options(nl_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+# Floating point gives the same bits on every machine: no multiply and add in one rounding.
+target_compile_options(nl_flags INTERFACE -ffp-contract=off)
 # g++ 12 sees overlaps in std::string that are not there.
 target_compile_options(nl_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_include_directories(nl_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
@@ -59,4 +62,12 @@ if(NEUROLENS_SANITIZE)
   target_compile_options(nl_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_compile_options(-fsanitize=${NEUROLENS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${NEUROLENS_SANITIZE})
+endif()
+
+if(NEUROLENS_PORTABLE)
+  enable_language(C)
+  add_library(glibc_compat OBJECT cmake/glibc_compat.c)
+  target_compile_options(glibc_compat PRIVATE -O2 -fno-builtin)
+  add_link_options(-Wl,--wrap=exp,--wrap=exp2,--wrap=log,--wrap=log2,--wrap=pow)
+  set(NEUROLENS_COMPAT $<TARGET_OBJECTS:glibc_compat>)  # a source of every executable
 endif()

@@ -80,6 +80,14 @@ class Pipe {
   int writer_ = -1;
 };
 
+/// The command begun in `folder`; a shell changes to it, since posix_spawn does so only from glibc 2.29 on.
+std::vector<std::string> in_folder(const std::vector<std::string>& command, const std::string& folder) {
+  if (folder.empty()) return command;
+  std::vector<std::string> whole = {"/bin/sh", "-c", R"(cd "$0" && exec "$@")", folder};
+  whole.insert(whole.end(), command.begin(), command.end());
+  return whole;
+}
+
 class Running {
  public:
   Running(const std::vector<std::string>& command, const ProcessOptions& options)
@@ -124,13 +132,11 @@ class Running {
                                          O_WRONLY | O_CREAT | O_TRUNC, 0600);
     }
     ::posix_spawn_file_actions_adddup2(&actions, errors_.writer(), STDERR_FILENO);
-    if (!options_.folder.empty()) {
-      ::posix_spawn_file_actions_addchdir_np(&actions, options_.folder.c_str());
-    }
     set_attributes(attributes, POSIX_SPAWN_SETPGROUP);  // a group, so that all it starts can be ended
-    std::vector<char*> arguments = arguments_of(command_);
+    const std::vector<std::string> command = in_folder(command_, options_.folder);
+    std::vector<char*> arguments = arguments_of(command);
     const int failed =
-        ::posix_spawn(&pid_, command_[0].c_str(), &actions, &attributes, arguments.data(), environ);
+        ::posix_spawn(&pid_, command[0].c_str(), &actions, &attributes, arguments.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
     output_.close_writer();

@@ -1,0 +1,35 @@
+# A build that runs on any Linux with glibc 2.28 or later: g++ 12 compiles and links against the folder that
+# tools/sysroot made and sees nothing else of this machine. NEUROLENS_MACHINE: x86_64 (default) or aarch64.
+set(NEUROLENS_MACHINE x86_64 CACHE STRING "machine to build for")
+set(NEUROLENS_DEPS "$ENV{NEUROLENS_DEPS}" CACHE PATH "folder that tools/setup filled")
+if(NOT NEUROLENS_DEPS)
+  set(NEUROLENS_DEPS ${CMAKE_CURRENT_LIST_DIR}/../.deps)
+endif()
+get_filename_component(NEUROLENS_DEPS ${NEUROLENS_DEPS} ABSOLUTE)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES NEUROLENS_MACHINE NEUROLENS_DEPS)
+set(NEUROLENS_PORTABLE ON)
+
+set(sysroot ${NEUROLENS_DEPS}/sysroot-${NEUROLENS_MACHINE})
+set(triplet ${NEUROLENS_MACHINE}-linux-gnu)
+set(gcc ${sysroot}/usr/lib/gcc/${triplet}/12)
+if(NOT EXISTS ${sysroot}/.complete)
+  message(FATAL_ERROR "${sysroot} is not there: run tools/setup first")
+endif()
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR ${NEUROLENS_MACHINE})
+set(CMAKE_LIBRARY_ARCHITECTURE ${triplet})
+set(CMAKE_SYSROOT ${sysroot})
+set(CMAKE_CXX_COMPILER ${triplet}-g++-12)
+set(CMAKE_C_COMPILER ${triplet}-gcc-12)
+
+# A compiler prefers the headers and libraries it was installed with: it is told each folder instead.
+set(headers "-nostdinc -isystem ${gcc}/include -isystem ${sysroot}/usr/include/${triplet} -isystem ${sysroot}/usr/include")
+set(CMAKE_C_FLAGS_INIT "${headers}")
+set(CMAKE_CXX_FLAGS_INIT "-nostdinc++ -isystem ${sysroot}/usr/include/c++/12 -isystem ${sysroot}/usr/include/${triplet}/c++/12 ${headers}")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-libstdc++ -static-libgcc -B${gcc} -B${sysroot}/usr/lib/${triplet} -L${gcc} -L${sysroot}/usr/lib/${triplet} -L${sysroot}/lib/${triplet}")
+
+set(CMAKE_FIND_ROOT_PATH ${sysroot} ${NEUROLENS_DEPS})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

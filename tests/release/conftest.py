@@ -1,0 +1,83 @@
+"""What tools/release wrote (in dist/, or NEUROLENS_DIST), tried as a stranger would: in an old system, offline, with nothing
+installed. Needs root for chroot, and what `tools/setup --release` installs; a test that lacks something says so."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+DIST = pathlib.Path(os.environ.get("NEUROLENS_DIST", REPOSITORY / "dist"))
+DEPS = pathlib.Path(os.environ.get("NEUROLENS_DEPS") or REPOSITORY / ".deps").resolve()
+TRACES = pathlib.Path(os.environ.get("NEUROLENS_TRACES", REPOSITORY.parent / "shared/traces")).resolve()
+MIRROR = os.environ.get("NEUROLENS_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+
+
+def package(pattern):
+    """The one file of the release that matches."""
+    found = sorted(DIST.glob(pattern))
+    if not found:
+        pytest.skip(f"{DIST}/{pattern} is not there: run tools/release")
+    assert len(found) == 1, found
+    return found[0]
+
+
+def offline(command):
+    """In a network namespace of its own, which has no network, where that is allowed."""
+    return ["unshare", "-n", *command] if os.geteuid() == 0 else command
+
+
+class OldSystem:
+    """A Debian 11 (glibc 2.31) without compiler, git or Python, with NeuroLens from the Debian package."""
+
+    def __init__(self, root):
+        self.root = root
+
+    def run(self, script, environment=None, user="root", stdin=subprocess.DEVNULL, **options):
+        variables = [f"{k}={v}" for k, v in {"PATH": "/usr/bin:/bin", **(environment or {})}.items()]
+        command = ["chroot", f"--userspec={user}", str(self.root), "/usr/bin/env", "-i", *variables, "/bin/sh", "-c", script]
+        return subprocess.run(offline(command), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=600, **options)
+
+
+def bootstrap(root):
+    """Once; kept for the next time."""
+    if (root / ".complete").exists():
+        return
+    shutil.rmtree(root, ignore_errors=True)
+    root.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["debootstrap", "--variant=minbase", "bullseye", str(root), MIRROR], check=True, stdout=subprocess.DEVNULL)
+    (root / ".complete").touch()
+
+
+def mount(source, target, *options):
+    target.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", *options, str(source), str(target)], check=True)
+
+
+@pytest.fixture(scope="session")
+def old_system(tmp_path_factory):
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        pytest.skip("needs root and debootstrap")
+    deb = package("neurolens_*_amd64.deb")
+    base, root = DEPS / "old-system-bullseye", tmp_path_factory.mktemp("old") / "root"
+    bootstrap(base)
+    shutil.copytree(base, root, symlinks=True)
+    shutil.copy(deb, root / "tmp" / "neurolens.deb")
+    mounts = [(REPOSITORY, root / str(REPOSITORY)[1:], "--rbind", "-o", "ro"), ("proc", root / "proc", "-t", "proc")]
+    if TRACES.exists():
+        mounts.append((TRACES, root / str(TRACES)[1:], "--bind", "-o", "ro"))
+    done = []
+    try:
+        for source, target, *options in mounts:
+            mount(source, target, *options)
+            done.append(target)
+        system = OldSystem(root)
+        installed = system.run("dpkg -i /tmp/neurolens.deb")
+        assert installed.returncode == 0, installed.stderr
+        yield system
+    finally:
+        for target in reversed(done):
+            subprocess.run(["umount", "-R", "-l", str(target)], check=True)
