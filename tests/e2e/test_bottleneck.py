@@ -1,0 +1,68 @@
+"""What limits a recorded run stands on the first screen of `neurolens analyze FILE`, for the traces of docs/bottleneck.md."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from conftest import REPOSITORY, TRACES
+
+FOLDER = REPOSITORY / "bench/bottleneck"
+sys.path.insert(0, str(FOLDER))
+import figures  # noqa: E402
+
+LINES, COLUMNS = 24, 80
+CASES = {case["name"]: case for case in json.loads((FOLDER / "answers.json").read_text())}
+
+
+def recorded(case):
+    path = TRACES / case["file"]
+    if not path.exists():
+        pytest.skip(f"no recorded profile {path}: set NEUROLENS_TRACES")
+    return path
+
+
+def screen(text):
+    """The first lines of a terminal that breaks what is wider than it."""
+    rows = []
+    for line in text.splitlines():
+        rows += [line[at : at + COLUMNS] for at in range(0, max(len(line), 1), COLUMNS)]
+    return rows[:LINES]
+
+
+def states(lines, wanted):
+    for line in lines:
+        found = re.search(wanted["line"], line)
+        if found and ("between" not in wanted or wanted["between"][0] <= float(found["share"]) <= wanted["between"][1]):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_argued_limiter_is_on_the_first_screen(neurolens, name):
+    case = CASES[name]
+    out = neurolens("analyze", recorded(case), "--quiet").out
+    shown = screen(out)
+    whole = [line for line in out.splitlines() if line[:COLUMNS] in shown]  # as far as it fits, whatever its width
+    for wanted in case["neurolens"]["must"]:
+        assert states(whole, wanted), f"{wanted}\n" + "\n".join(shown)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_argument_holds(name):
+    """The figures of the answer are those of the file, computed without the product."""
+    case = CASES[name]
+    computed = getattr(figures, case["figures"])(recorded(case))
+    assert {key: computed.get(key) for key in case["expected"]} == case["expected"]
+
+
+def test_there_are_twelve_traces_of_several_formats():
+    assert len(CASES) == 12
+    assert len({case["file"].split("/")[0] for case in CASES.values()}) >= 4
+
+
+def test_the_page_has_a_row_for_each_trace():
+    page = (REPOSITORY / "docs/bottleneck.md").read_text()
+    for case in CASES.values():
+        assert f"\n| {case['name']} | {case['limiter']} |" in page
