@@ -52,7 +52,7 @@ target_compile_options(nl_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wco
 # g++ 12 sees overlaps in std::string that are not there.
 target_compile_options(nl_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_include_directories(nl_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
-target_link_libraries(nl_flags INTERFACE nlohmann_json::nlohmann_json fmt::fmt-header-only Threads::Threads)
+target_link_libraries(nl_flags INTERFACE nlohmann_json::nlohmann_json Threads::Threads)
 target_compile_definitions(nl_flags INTERFACE NEUROLENS_VERSION="${PROJECT_VERSION}")
 if(NEUROLENS_SANITIZE)
   # Instrumented code confuses g++'s analysis of std::function and friends.

@@ -2,7 +2,6 @@
 // Analysis: the answer to "where did the time go" for one run and one window, as JSON that faces and reports
 // render. The same run and options give the same JSON, byte for byte.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "analyze/op_roofline.h"
 #include "analyze/taxonomy.h"
 #include "analyze/thread_pool.h"
+#include "base/json.h"
 
 namespace nl::analyze {
 

@@ -2,7 +2,6 @@
 // Collectives of a run: what they move, how long that takes, which ranks wait for which. Times of one rank
 // only are compared with times of the same rank, unless the clocks of the ranks are known well enough.
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "analyze/intervals.h"
 #include "assemble/clock_table.h"
 #include "assemble/collective_match.h"
+#include "base/json.h"
 #include "store/run_views.h"
 
 namespace nl::analyze {

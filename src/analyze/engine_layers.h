@@ -1,9 +1,8 @@
 #pragma once
 // Layers of a compiled engine with their times: what a run has that was profiled layer by layer.
 
-#include <nlohmann/json.hpp>
-
 #include "analyze/taxonomy.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "store/engine.h"
 #include "store/run_views.h"

@@ -3,13 +3,13 @@
 // abstains and says why. Pure functions, any thread.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "analyze/known.h"
 #include "analyze/metric.h"
 #include "analyze/rule.h"
+#include "base/json.h"
 
 namespace nl::analyze {
 

@@ -3,9 +3,8 @@
 // the roof. Launches were replayed with fixed clocks and cold caches: their time is a weight here, never a
 // time of the run.
 
-#include <nlohmann/json.hpp>
-
 #include "analyze/device_peaks.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "store/engine.h"
 #include "store/run_views.h"

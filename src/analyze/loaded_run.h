@@ -2,10 +2,10 @@
 // LoadedRun: all that questions about one run need, read from its bundle once.
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "analyze/analysis.h"
+#include "base/json.h"
 #include "store/engine.h"
 
 namespace nl::analyze {

@@ -1,9 +1,9 @@
 #include "analyze/op_call.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/decimal.h"
+#include "base/json.h"
 #include "ingest/small_json.h"
 
 namespace nl::analyze {

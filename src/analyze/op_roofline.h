@@ -3,7 +3,6 @@
 // from the kernels that each op launched. Ops without a model are counted, not guessed.
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "analyze/metric.h"
 #include "analyze/op_model.h"
 #include "analyze/prepared_run.h"
+#include "base/json.h"
 
 namespace nl::analyze {
 

@@ -3,13 +3,13 @@
 // was taken. Pure functions, any thread; the state keeps the predictions (store/state.h).
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "analyze/finding.h"
 #include "analyze/known.h"
 #include "analyze/metric.h"
+#include "base/json.h"
 #include "store/state.h"
 
 namespace nl::analyze {

@@ -3,9 +3,9 @@
 // name, cuts another one, or whose name is none of those agreed upon; and how much of the capture ranges
 // cover.
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "store/engine.h"
 #include "store/run_views.h"

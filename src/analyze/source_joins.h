@@ -2,9 +2,8 @@
 // How the sources of a run fit together: clocks with what is known of them, kernels that seem to start too
 // early, replayed launches that were found in a trace.
 
-#include <nlohmann/json.hpp>
-
 #include "analyze/timeline.h"
+#include "base/json.h"
 
 namespace nl::analyze {
 

@@ -1,9 +1,8 @@
 #pragma once
 // Strip: how a window of a device looks over time, for pictures.
 
-#include <nlohmann/json.hpp>
-
 #include "analyze/devices.h"
+#include "base/json.h"
 
 namespace nl::analyze {
 

@@ -1,9 +1,8 @@
 // Layers of TensorRT, by what its layer information tells about them: outputs, kernel, counts of weights. A
 // fused layer counts its main operation; what is fused to it (bias, activation, sum) adds bytes, no
 // operations.
-#include <nlohmann/json.hpp>
-
 #include "analyze/op_models.h"
+#include "base/json.h"
 #include "ingest/small_json.h"
 
 namespace nl::analyze {

@@ -3,9 +3,9 @@
 // against the others. It tells models apart where sums of time do not.
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "analyze/prepared_run.h"
+#include "base/json.h"
 
 namespace nl::analyze {
 

@@ -1,6 +1,6 @@
 #include "base/json_schema.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

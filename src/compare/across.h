@@ -3,8 +3,7 @@
 // and times against what the peaks of each device allow, at the level that both sides have: ops of one
 // framework, or classes.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "compare/comparability.h"
 
 namespace nl::compare {

@@ -4,10 +4,10 @@
 // is not equal and not different: it costs a little and is named.
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "compare/changes.h"
 
 namespace nl::compare {

@@ -3,10 +3,10 @@
 // runs and options give the same JSON, byte for byte.
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "compare/comparability.h"
 
 namespace nl::compare {

@@ -2,8 +2,7 @@
 // The difference of two sides in numbers that add up: by part, by work, by op, by module. All of one unit of
 // the window, in whole nanoseconds.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "compare/changes.h"
 #include "compare/kernel_counters.h"
 #include "compare/repeats.h"

@@ -3,10 +3,10 @@
 // spelling of the profiler.
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "compare/side.h"
 
 namespace nl::compare {

@@ -1,11 +1,11 @@
 #pragma once
 // Repeats: the figures of all runs of both sides, and whether their differences are real.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/json.h"
 #include "compare/changes.h"
 #include "stats/judge.h"
 

@@ -1,8 +1,7 @@
 #pragma once
 // Where two runs agree and where they differ, dimension by dimension, in figures and in words.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "fingerprint/distance.h"
 
 namespace nl::fingerprint {

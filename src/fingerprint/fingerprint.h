@@ -5,10 +5,10 @@
 
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "fingerprint/dimensions.h"
 

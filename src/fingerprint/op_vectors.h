@@ -1,8 +1,7 @@
 #pragma once
 // The fingerprint of each op type or layer of a run, weighted by its share of the time.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/result.h"
 
 namespace nl::fingerprint {

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "analyze/op_class.h"
 #include "analyze/work_pattern.h"
+#include "base/json.h"
 
 namespace nl::fingerprint {
 

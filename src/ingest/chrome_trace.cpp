@@ -1,9 +1,9 @@
 #include "ingest/chrome_trace.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "ingest/chrome_window.h"
 #include "ingest/small_json.h"
 #include "ingest/window_pipeline.h"

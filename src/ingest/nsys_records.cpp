@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "ingest/small_json.h"
 #include "ingest/utf8.h"

@@ -1,6 +1,6 @@
 #include "ingest/row_writer.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace nl::ingest {
 

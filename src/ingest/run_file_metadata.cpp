@@ -1,7 +1,8 @@
 #include "ingest/run_file_metadata.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace nl::ingest {
 namespace {

@@ -1,8 +1,8 @@
 #include "ingest/run_file_reader.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "ingest/small_json.h"
 #include "ingest/window_pipeline.h"
 #include "model/versions.h"

@@ -1,6 +1,6 @@
 #include "ingest/small_json.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace nl::ingest {
 namespace {

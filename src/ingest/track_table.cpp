@@ -1,8 +1,7 @@
 #include "ingest/track_table.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/decimal.h"
+#include "base/json.h"
 #include "ingest/small_json.h"
 #include "ingest/trace_event.h"
 

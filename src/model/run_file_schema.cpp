@@ -1,5 +1,4 @@
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "model/run_file.h"
 #include "model/run_info.h"
 #include "model/run_schema.h"

@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace nl::model {
 

@@ -2,10 +2,10 @@
 // Versions of our documents: "<name>/<n>" in the member `schema`. A reader of version n also reads the older
 // ones, by a chain of steps from each version to the next.
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace nl::model {

@@ -2,11 +2,11 @@
 // The gate of a CI pipeline: does a comparison pass? What is not shown to be fine does not pass, unless the
 // caller allows it.
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace nl::ops {

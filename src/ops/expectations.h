@@ -14,10 +14,10 @@
 //       at_most: 1.3 ms
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace nl::ops {

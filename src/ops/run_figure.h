@@ -2,10 +2,10 @@
 // One figure of a run, by name: a metric, the time of a step, or the time of kernels by name or class. Read
 // from the measures of the run, for questions about many runs.
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "analyze/known.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "ops/run_measures.h"
 

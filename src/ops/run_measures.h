@@ -3,11 +3,11 @@
 // capture and kept in the bundle as derived files (derived/measures-<version>/). Deletable at any time, never
 // part of the run's facts or hashes.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "analyze/known.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "ops/run_names.h"
 

@@ -2,8 +2,7 @@
 // Trend: one figure over the history of runs, group by group, with the places where its level changed and
 // what else changed there.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/result.h"
 #include "ops/operation.h"
 #include "ops/run_figure.h"

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json.h"
 #include "ingest/run_file_reader.h"
 #include "ingest/small_json.h"
 #include "store/bundle_check.h"

@@ -2,8 +2,7 @@
 // The chapter of a comparison across hardware or backends: both devices with what their makers promise, where
 // the time went by shares, and each op against what the peaks alone would make of it.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "report/sections.h"
 
 namespace nl::report {

@@ -2,8 +2,9 @@
 // Pictures of a report as SVG that takes its colours from the page. They stretch to their box and hold no
 // text; legends and axes are HTML around them.
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace nl::report {
 

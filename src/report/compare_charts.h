@@ -2,10 +2,11 @@
 // Pictures of a comparison as SVG that takes its colours from the page. Those of a given width hold texts;
 // the others stretch to their box.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/json.h"
 
 namespace nl::report {
 

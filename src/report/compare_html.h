@@ -1,9 +1,9 @@
 #pragma once
 // A comparison as one HTML file that needs nothing else: no network, no script, no font.
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "report/compare_words.h"
 
 namespace nl::report {

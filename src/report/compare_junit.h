@@ -3,9 +3,9 @@
 // each judged change is one. A regression and a limit that is not kept fail; what the runs cannot tell is
 // skipped, unless the gate fails because of it.
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "report/compare_words.h"
 
 namespace nl::report {

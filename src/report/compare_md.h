@@ -1,9 +1,9 @@
 #pragma once
 // A comparison as a comment for a pull request: the verdict first, a few dozen lines, details folded.
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "report/compare_words.h"
 
 namespace nl::report {

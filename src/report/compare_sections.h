@@ -1,9 +1,9 @@
 #pragma once
 // What a report of a comparison says, in its order, made from the data of `compare` with figures.
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "report/sections.h"
 
 namespace nl::report {

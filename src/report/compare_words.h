@@ -2,9 +2,10 @@
 // The sentences of a comparison, the same in every report of it. Made from the data of `compare` alone; texts
 // are not escaped.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace nl::report {
 

@@ -1,8 +1,9 @@
 #pragma once
 // How reports call the devices of an analysis: rows of JSON with device and rank.
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace nl::report {
 

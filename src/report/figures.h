@@ -2,8 +2,9 @@
 // The figures of a report and, for each, the SQL that gives its exact values again, with those values as the
 // analysis found them.
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace nl::report {
 

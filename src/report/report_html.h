@@ -2,8 +2,9 @@
 // The report as one HTML file that needs nothing else: no network, no script, no font. Made from report.json
 // alone.
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace nl::report {
 

@@ -1,9 +1,10 @@
 #pragma once
 // report.json: an analysis with all that reports need besides, and from which every other report is made.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace nl::report {
 

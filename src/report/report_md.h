@@ -1,10 +1,11 @@
 #pragma once
 // Reports in Markdown, made from report.json alone. Names of the profile are shown and never interpreted.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/json.h"
 
 namespace nl::report {
 

@@ -2,8 +2,9 @@
 // The roofline of a device: operations per second over operations per byte, both logarithmic, with the roofs
 // of memory and of the dtypes that occur, and ops as circles as large as their time.
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace nl::report {
 

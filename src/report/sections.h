@@ -1,11 +1,11 @@
 #pragma once
 // What a report says, in its order: one section a figure, the same for Markdown and HTML.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "report/table.h"
 
 namespace nl::report {

@@ -2,9 +2,10 @@
 // SQL that gives the figures of a report again from the tables of the run: `neurolens query RUN "…"`. Written
 // from the analysis alone.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace nl::report {
 

@@ -1,7 +1,7 @@
 #pragma once
 // The executive summary: sentences in plain words, each with the figure that proves it.
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace nl::report {
 

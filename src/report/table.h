@@ -1,9 +1,10 @@
 #pragma once
 // A table as reports show it, once for Markdown and HTML.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace nl::report {
 

@@ -2,8 +2,9 @@
 // A picture of a trend as a file of its own: one panel a group, each run a dot, levels as lines, changes
 // marked.
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace nl::report {
 

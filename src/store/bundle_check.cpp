@@ -1,9 +1,9 @@
 #include "store/bundle_check.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "model/tables.h"
 #include "store/bundle_writer.h"
 #include "store/engine.h"

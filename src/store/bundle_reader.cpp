@@ -197,7 +197,7 @@ Result<void> read_tables(const std::shared_ptr<Engine>& engine, const std::strin
     const auto id = static_cast<model::TableId>(t);
     const auto& tables = document["tables"];
     const bool stored = std::any_of(tables.begin(), tables.end(), [&](const json& table) {
-      return table["name"] == model::table(id).name;
+      return table["name"].get_ref<const std::string&>() == model::table(id).name;
     });
     if (stored) NL_CHECK(read_table(connection, bundle, id, sink, cancelled));
   }

@@ -3,10 +3,10 @@
 // every write and read. Deterministic: the same sources and options give the same bytes. Documents of older
 // versions are brought up to the present one while they are read; their files stay as they are.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/json_schema.h"
 #include "base/result.h"
 #include "model/run_info.h"

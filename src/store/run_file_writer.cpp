@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "model/run_file.h"
 #include "store/bundle_writer.h"
 #include "store/engine.h"

@@ -1,8 +1,7 @@
 #pragma once
 // The figures of the one-screen summary of a run, from its tables.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/result.h"
 #include "store/run_views.h"
 

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "model/tables.h"
 #include "store/bundle_writer.h"

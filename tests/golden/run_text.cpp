@@ -1,9 +1,8 @@
 #include "run_text.h"
 
-#include <nlohmann/json.hpp>
-
 #include "assemble/assemble.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "store/bundle_writer.h"
 #include "store/run_document.h"
 #include "store/run_views.h"

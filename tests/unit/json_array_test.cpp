@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "ingest/json_cursor.h"
 
 namespace nl::ingest {

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "analyze/device_peaks.h"
 #include "analyze/op_model.h"
 #include "analyze/roofline.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "store/user_query.h"
 
 namespace nl::analyze {

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/json_schema.h"
 #include "ingest/run_file_reader.h"
 

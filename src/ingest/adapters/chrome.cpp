@@ -2,8 +2,7 @@
 // instants, flows; times in decimal microseconds, as numbers or strings. Nothing is known of their
 // categories.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "ingest/chrome_trace.h"
 
 namespace nl::ingest {

@@ -3,10 +3,10 @@
 // else Unix time. Events are classified by their category, never by their process id.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
+#include "base/json.h"
 #include "ingest/chrome_trace.h"
 #include "ingest/small_json.h"
 

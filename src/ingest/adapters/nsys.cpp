@@ -4,9 +4,9 @@
 // about the run is listed here by name, and nothing else of them is ever copied.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/decimal.h"
+#include "base/json.h"
 #include "ingest/nsys_records.h"
 #include "ingest/utf8.h"
 

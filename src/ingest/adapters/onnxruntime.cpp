@@ -2,8 +2,7 @@
 // profiler started. Nodes come as <node>_kernel_time, up to 1.20 with fences before and after; an enclosing
 // event is written behind those inside it. Builds with CUDA profiling write the kernels of a node behind it.
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "ingest/chrome_trace.h"
 
 namespace nl::ingest {

@@ -4,10 +4,10 @@
 // six digits: late absolute times are coarse, durations are not.
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/decimal.h"
+#include "base/json.h"
 #include "ingest/adapter.h"
 #include "ingest/batch_text.h"
 #include "ingest/json_array.h"
