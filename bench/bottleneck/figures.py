@@ -1,5 +1,6 @@
 """Figures that argue what limits each trace of answers.json, read from the files alone.
 
+usage: figures.py FUNCTION FILE      prints them as JSON
 No other tool takes part: JSON and SQLite as Python reads them. Shares are in per cent, of the window (first to last
 record with a duration) unless the name says otherwise.
 """
@@ -7,8 +8,10 @@ record with a duration) unless the name says otherwise.
 import bisect
 import gzip
 import json
+import pathlib
 import re
 import sqlite3
+import sys
 import tempfile
 
 WORK = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
@@ -233,3 +236,7 @@ def layers(path):
     whole = sum(row["timeMs"] for row in rows)
     ordered = sorted(rows, key=lambda row: -row["timeMs"])
     return {f"{row['name']}, of all layers": percent(row["timeMs"], whole) for row in ordered[:2]}
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]](pathlib.Path(sys.argv[2]))))
