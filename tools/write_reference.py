@@ -55,6 +55,32 @@ def metrics_page():
     return "\n".join(lines) + "\n"
 
 
+def rule_lines(rule):
+    lines = ["", f"## {rule['id']}", "", f"**{rule['title']}**: version {rule['version']}, {rule['confidence']} confidence", "",
+             "```text", rule["condition"], "```", ""]
+    lines += [f"- {e['text']} `{e['of']}`" for e in rule["evidence"]]
+    lines.append("")
+    for suggestion in rule["suggestions"]:
+        gain = suggestion["gain"] and f" Gain{' at most' if suggestion['at_most'] else ''}: `{suggestion['gain']}`"
+        lines.append(f"{suggestion['suggestion']}. {suggestion['text']}{gain or ''}")
+    lines += ["", f"At stake: `{rule['at_stake']}`."] if rule.get("at_stake") else []
+    lines += ["", "Read: " + ", ".join(f"<{url}>" for url in rule["references"])] if rule["references"] else []
+    return lines
+
+
+def rules_page():
+    ids = [rule["id"] for rule in json.loads(answer("rules", "--json"))["data"]["rules"]]
+    rules = [json.loads(answer("rules", "show", id, "--json"))["data"]["rule"] for id in ids]
+    lines = ["# Rules", "", "Written by tools/generate-docs from rules/*.yaml.", "",
+             "A rule makes a finding where its condition holds. The names in it are [metrics](metrics.md); a rule abstains if one of",
+             "them is absent. Below each condition stand the evidence that a finding shows, and what it suggests. Why the thresholds",
+             "are as they are is in the first lines of each file; what fires on recorded profiles is in",
+             "[findings](analysis/findings.md).", "", "| rule | says |", "|---|---|"]
+    lines += [f"| [{rule['id']}](#{rule['id']}) | {rule['title']} |" for rule in rules]
+    return "\n".join(lines + [line for rule in rules for line in rule_lines(rule)]) + "\n"
+
+
+(out / "rules.md").write_text(rules_page())
 (out / "metrics.md").write_text(metrics_page())
 (out / "tables.md").write_text(tables_page())
 (out / "cli.md").write_text(cli_page())

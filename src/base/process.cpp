@@ -20,6 +20,33 @@ namespace nl {
 namespace {
 
 constexpr int kLookEveryMs = 50;
+constexpr int kFailsAtOnceMs = 400;
+
+/// For posix_spawn; the strings must live on.
+std::vector<char*> arguments_of(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  return arguments;
+}
+
+/// Signals as a shell would leave them, and what else the flags say.
+void set_attributes(posix_spawnattr_t& attributes, short flags) {
+  sigset_t none, all;
+  ::sigemptyset(&none);
+  ::sigfillset(&all);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setflags(&attributes,
+                             static_cast<short>(flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+}
+
+Error cannot_start(const std::string& program, int number) {
+  Error error = errno_error("cannot start", program, number);
+  error.code = ErrorCode::kUnavailable;
+  return error;
+}
 
 /// A pipe whose ends are closed when they go.
 class Pipe {
@@ -100,18 +127,8 @@ class Running {
     if (!options_.folder.empty()) {
       ::posix_spawn_file_actions_addchdir_np(&actions, options_.folder.c_str());
     }
-    // A group of its own, so that all it starts can be ended; signals as a shell would leave them.
-    sigset_t none, all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    std::vector<char*> arguments;
-    for (const std::string& argument : command_) arguments.push_back(const_cast<char*>(argument.c_str()));
-    arguments.push_back(nullptr);
+    set_attributes(attributes, POSIX_SPAWN_SETPGROUP);  // a group, so that all it starts can be ended
+    std::vector<char*> arguments = arguments_of(command_);
     const int failed =
         ::posix_spawn(&pid_, command_[0].c_str(), &actions, &attributes, arguments.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
@@ -120,9 +137,7 @@ class Running {
     errors_.close_writer();
     if (failed == 0) return {};
     pid_ = -1;
-    Error error = errno_error("cannot start", command_[0], failed);
-    error.code = ErrorCode::kUnavailable;
-    return error;
+    return cannot_start(command_[0], failed);
   }
 
   void read_outputs() {
@@ -167,6 +182,24 @@ class Running {
   ProcessEnd end_;
 };
 
+Result<pid_t> spawn_detached(const std::vector<std::string>& command) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  set_attributes(attributes, POSIX_SPAWN_SETSID);
+  std::vector<char*> arguments = arguments_of(command);
+  pid_t pid = -1;
+  const int failed =
+      ::posix_spawn(&pid, command[0].c_str(), &actions, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  if (failed != 0) return cannot_start(command[0], failed);
+  return pid;
+}
+
 bool is_program(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
@@ -178,9 +211,21 @@ Result<ProcessEnd> run_process(const std::vector<std::string>& command, const Pr
   return Running(command, options).run();
 }
 
-std::string find_program(const std::string& name, const char* variable) {
-  const char* const given = std::getenv(variable);
-  if (given != nullptr && *given != '\0') return is_program(given) ? given : "";
+Result<void> start_detached(const std::vector<std::string>& command) {
+  NL_TRY(const pid_t pid, spawn_detached(command));
+  int status = 0;
+  for (int waited_ms = 0; waited_ms < kFailsAtOnceMs; waited_ms += 10) {
+    if (::waitpid(pid, &status, WNOHANG) == pid) {
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+      return Error{ErrorCode::kUnavailable, command[0] + " failed at once"};
+    }
+    ::usleep(10'000);
+  }
+  return {};
+}
+
+std::string find_in_path(const std::string& name) {
+  if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
   const char* const path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
@@ -191,6 +236,12 @@ std::string find_program(const std::string& name, const char* variable) {
     if (is_program(candidate)) return candidate;
   }
   return {};
+}
+
+std::string find_program(const std::string& name, const char* variable) {
+  const char* const given = std::getenv(variable);
+  if (given != nullptr && *given != '\0') return is_program(given) ? given : "";
+  return find_in_path(name);
 }
 
 }  // namespace nl

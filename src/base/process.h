@@ -29,6 +29,14 @@ struct ProcessEnd {
 /// Runs to the end. `command[0]` is a path. `unavailable` if it took too long or could not be started.
 Result<ProcessEnd> run_process(const std::vector<std::string>& command, const ProcessOptions& options);
 
+/// Starts a program that outlives us: a session of its own, no input, its output goes nowhere. Waits only a
+/// moment, for a program that fails at once: `unavailable`, as if it could not be started.
+Result<void> start_detached(const std::vector<std::string>& command);
+
+/// The first program of that name in the folders of PATH; a name with a slash is a path. Empty if there is
+/// none.
+std::string find_in_path(const std::string& name);
+
 /// The path of a program: what the variable of the environment says if it is set, else the first of that name
 /// in PATH; empty if there is none.
 std::string find_program(const std::string& name, const char* variable);

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/completion.h"
 #include "cli/terminal.h"
@@ -274,7 +275,9 @@ class Call {
 constexpr char kIntroduction[] =
     "NeuroLens turns profiles of AI inference into exact, comparable, auditable runs.\n"
     "\n"
+    "  neurolens demo                     see what it tells, with simulated traces\n"
     "  neurolens trace.json.gz            import a profile and show it\n"
+    "  neurolens view trace.json.gz       open its report in the browser\n"
     "  neurolens runs                     list what is in the ledger\n"
     "  neurolens query @latest \"SELECT …\"  ask for anything else\n";
 
@@ -283,6 +286,15 @@ std::string footer() {
          "or "
          "the path of a profile.\n"
          "Help for one verb: neurolens VERB --help";
+}
+
+/// For those who have no run yet; looks only, makes no ledger.
+std::string first_steps(const GlobalOptions& global) {
+  const std::string folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+  if (!folder.empty() && !list_folder(folder + "/runs").empty()) return "";
+  return "\nThe ledger is empty. Start with one of\n"
+         "  neurolens demo     simulated traces, analysed and compared in seconds; no network, no GPU\n"
+         "  neurolens FILE     a profile of yours\n";
 }
 
 /// A first word that is neither a verb nor a file.
@@ -434,7 +446,7 @@ int parse_and_run(int argc, char** argv) {
   if (completion->parsed()) {
     return print(completion_script(shell));
   }
-  return print(app.help());
+  return print(app.help() + first_steps(global));
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ struct Outcome {
   std::vector<std::string> warnings = {};
   std::vector<std::string> next = {};  ///< commands worth typing next
   int exit_code = 0;                   ///< 1: a gate failed, 2: some inputs were bad
+  nlohmann::json shown = nullptr;      ///< what only the text for people needs; in no envelope
 };
 
 /// How text for people is written.

@@ -126,8 +126,9 @@ std::string provenance_html(const json& comparison, const CompareProvenance& pro
 
 std::string compare_html(const json& comparison, const CompareProvenance& provenance) {
   const std::vector<Chapter> chapters = compare_chapters(comparison);
-  std::string out = page_head(fmt::format("NeuroLens: {} with {}", short_run(comparison["base"]),
-                                          short_run(comparison["new"]))) +
+  const std::string title =
+      fmt::format("NeuroLens: {} with {}", short_run(comparison["base"]), short_run(comparison["new"]));
+  std::string out = page_head(title_with(title, visible(hardware_words(comparison), 200))) +
                     header_html(comparison, chapters) + summary_html(comparison);
   for (const Chapter& chapter : chapters) out += chapter_html(chapter);
   return out + provenance_html(comparison, provenance) +

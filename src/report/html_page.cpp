@@ -8,6 +8,8 @@
 namespace nl::report {
 namespace {
 
+constexpr size_t kTitleCharacters = 70;
+
 std::string chart_html(const Section& section) {
   if (section.chart.empty()) return "";
   std::string out = section.chart;
@@ -19,6 +21,10 @@ std::string chart_html(const Section& section) {
 }
 
 }  // namespace
+
+std::string title_with(const std::string& title, const std::string& hardware) {
+  return title.size() + hardware.size() <= kTitleCharacters ? title + hardware : title;
+}
 
 std::string page_head(const std::string& title) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

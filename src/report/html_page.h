@@ -10,6 +10,8 @@ namespace nl::report {
 
 /// Everything up to the begin of the body.
 std::string page_head(const std::string& title);
+/// A title with words about the hardware behind it, where both fit what browsers and search lists show.
+std::string title_with(const std::string& title, const std::string& hardware);
 std::string notes_html(const std::vector<std::string>& notes);
 std::string legend_html(const std::vector<LegendEntry>& legend);
 /// `below` is HTML for the end of the figure.

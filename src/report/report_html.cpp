@@ -122,17 +122,29 @@ std::string navigation_html(const std::vector<Chapter>& chapters) {
   return out + "</ul></nav>\n";
 }
 
+/// The name of the device, where all have one name.
+std::string hardware_words(const json& report) {
+  std::string found;
+  for (const json& device : report["analysis"]["devices"]) {
+    const std::string name = device["name"].is_string() ? text_of(device["name"]) : "";
+    if (name.empty() || (!found.empty() && name != found)) return "";
+    found = name;
+  }
+  return found.empty() ? "" : " on " + visible(found, 80);
+}
+
 }  // namespace
 
 std::string html_document(const json& report) {
   const std::string id = text_of(report["run"]["run_id"]);
   const std::vector<Chapter> chapters = chapters_of(report);
   const json& window = report["analysis"]["window"];
-  std::string out = page_head("NeuroLens report of run " + id.substr(0, 12));
+  std::string out =
+      page_head(title_with("NeuroLens report of run " + id.substr(0, 12), hardware_words(report)));
   out += fmt::format(
-      "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}, {}</p>{}</header>\n<main>\n",
+      "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}, {}{}</p>{}</header>\n<main>\n",
       html(id.substr(0, 12)), html_name(text_of(window["name"]), 80), duration_text(window["total_ns"]),
-      navigation_html(chapters));
+      html(hardware_words(report)), navigation_html(chapters));
   out += summary_html(report) + window_html(report) + findings_html(report);
   for (const Chapter& chapter : chapters) {
     out += fmt::format("<section id=\"{}\"><h2>{}</h2>\n", chapter.id, html(chapter.title));

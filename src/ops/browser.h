@@ -1,0 +1,19 @@
+#pragma once
+// How a page gets before a person's eyes: a browser of this machine, or, where there is no screen, the line
+// to type on the machine that has one.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nl::ops {
+
+/// The program and its arguments that show the page: $BROWSER, else what the system opens files with. Empty
+/// where there is no screen, as over ssh; `unavailable` where there should be such a program and is none.
+Result<std::vector<std::string>> browser_command(const std::string& page);
+
+/// What brings the page from here to another machine, as far as this one knows how it is reached.
+std::string fetch_line(const std::string& page, const std::string& user);
+
+}  // namespace nl::ops

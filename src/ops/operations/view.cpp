@@ -1,0 +1,180 @@
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "ops/browser.h"
+#include "ops/page_folder.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["runs"],
+  "properties": {
+    "runs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2, "x-positional": 1, "x-run": true,
+             "description": "a run (id, tag, @latest, @baseline:NAME, bundle folder or profile), two to compare, or a page"},
+    "print": {"type": "boolean", "description": "print the path of the page; open nothing"}
+  }})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["page", "run_ids", "opened", "browser", "fetch"],
+  "properties": {
+    "page": {"type": "string"},
+    "run_ids": {"type": "array", "items": {"type": "string"}, "description": "empty for a page that was there"},
+    "opened": {"type": "boolean"},
+    "browser": {"type": ["string", "null"], "description": "the program that was started"},
+    "fetch": {"type": ["string", "null"], "description": "where no screen is: what brings the page to one that has"}
+  }})";
+
+// ---- The page
+
+/// A folder in which a page is written before it has its name and its mode.
+class Workshop {
+ public:
+  static Result<Workshop> create(const std::string& parent) {
+    std::string path = parent + "/.new-XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) return errno_error("cannot create a folder in", parent, errno);
+    return Workshop(std::move(path));
+  }
+  Workshop(Workshop&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Workshop& operator=(Workshop&&) = delete;
+  ~Workshop() {
+    if (!path_.empty()) remove_tree(path_);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit Workshop(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+struct Page {
+  std::string path;
+  json run_ids = json::array();
+};
+
+bool is_page(const std::string& name) {
+  struct stat info {};
+  return name.ends_with(".html") && ::stat(name.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+Result<Page> page_of_file(const std::string& name) {
+  std::error_code failed;
+  const auto path = std::filesystem::canonical(name, failed);
+  if (failed) return errno_error("cannot find", name, failed.value());
+  return Page{path.string()};
+}
+
+/// Only its owner may read it.
+Result<void> place(const std::string& from, const std::string& to) {
+  if (::chmod(from.c_str(), 0600) != 0) return errno_error("cannot protect", from, errno);
+  if (std::rename(from.c_str(), to.c_str()) != 0) return errno_error("cannot write", to, errno);
+  return {};
+}
+
+Result<Page> page_of_run(Context& context, const std::string& folder, const std::string& run) {
+  NL_TRY(const auto workshop, Workshop::create(folder));
+  const json parameters = {{"run", run}, {"format", "html"}, {"output", workshop.path()}};
+  NL_TRY(const auto made, find_operation("report")->run(context, parameters));
+  const std::string id = made.data["run_id"];
+  Page page{folder + "/run-" + short_id(id) + ".html", {id}};
+  NL_CHECK(place(workshop.path() + "/report.html", page.path));
+  return page;
+}
+
+Result<Page> page_of_two(Context& context, const std::string& folder, const json& runs) {
+  NL_TRY(const auto workshop, Workshop::create(folder));
+  const std::string aside = workshop.path() + "/compare.html";
+  NL_TRY(const auto made, find_operation("compare")->run(context, {{"runs", runs}, {"html", aside}}));
+  const std::string base = made.data["base"]["run_id"], next = made.data["new"]["run_id"];
+  Page page{fmt::format("{}/compare-{}-{}.html", folder, short_id(base), short_id(next)), {base, next}};
+  NL_CHECK(place(aside, page.path));
+  return page;
+}
+
+Result<Page> page_of(Context& context, const json& runs) {
+  if (runs.size() > 2)
+    return Error{ErrorCode::kBadInput, "one run, or two to compare",
+                 "more: neurolens compare --base RUN... --new RUN... --html FILE, then neurolens view FILE"};
+  if (runs.size() == 1 && is_page(runs[0])) return page_of_file(runs[0]);
+  NL_TRY(const std::string folder, page_folder());
+  return runs.size() == 1 ? page_of_run(context, folder, runs[0]) : page_of_two(context, folder, runs);
+}
+
+// ---- The screen
+
+Result<void> show(const Context& context, json& data) {
+  const std::string page = data["page"];
+  NL_TRY(const auto command, browser_command(page));
+  if (command.empty()) {
+    data["fetch"] = fetch_line(page, context.principal);
+    return {};
+  }
+  auto started = start_detached(command);
+  if (!started) {
+    started.error().hint = "name another browser with BROWSER=PROGRAM; the page is " + page;
+    return started;
+  }
+  data["opened"] = true;
+  data["browser"] = command[0];
+  return {};
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_CHECK(may_name_files(context));
+  NL_TRY(const Page page, page_of(context, parameters["runs"]));
+  Outcome outcome;
+  outcome.data = {{"page", page.path},
+                  {"run_ids", page.run_ids},
+                  {"opened", false},
+                  {"browser", nullptr},
+                  {"fetch", nullptr}};
+  if (!parameters.value("print", false)) NL_CHECK(show(context, outcome.data));
+  return outcome;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const json& data = outcome.data;
+  const std::string page = data["page"];
+  if (data["opened"])
+    return page + "  " + dim("opened with " + data["browser"].get<std::string>(), style) + "\n";
+  if (data["fetch"].is_null()) return page + "\n";
+  return fmt::format(
+      "{}\n\nThere is no screen here. On your own machine type\n  {}\nand open {} there.\n{}\n", page,
+      bold(data["fetch"].get<std::string>(), style), base_name(page),
+      dim("Where you reach this machine by another name, user or port, write those.", style));
+}
+
+}  // namespace
+
+const Operation& operation_view() {
+  static constexpr Operation kOperation{
+      "view",
+      "Open the page of a run, or of two runs compared, in the browser",
+      "you want to see a report now; over ssh it says how to get the page to your screen",
+      "others should get the report, or the browser is a snap, which reads no hidden folders: report, "
+      "compare "
+      "--html",
+      "neurolens view @latest",
+      kParameters,
+      kResult,
+      Effect::kExec,
+      {.cli = true},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,15 @@
+#pragma once
+// The folder for pages that are only looked at: in the user's cache, else in the folder for temporary files.
+// Traces may be private, so nobody else may read there.
+
+#include <string>
+
+#include "base/result.h"
+
+namespace nl::ops {
+
+/// Made if it is not there. The first that can be written: $XDG_CACHE_HOME/neurolens/pages,
+/// ~/.cache/neurolens/pages, a folder of this user in $TMPDIR or /tmp.
+Result<std::string> page_folder();
+
+}  // namespace nl::ops
