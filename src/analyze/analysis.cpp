@@ -111,8 +111,13 @@ json causes_json(const DeviceState& state, const IntervalSet& window) {
   return causes;
 }
 
+/// Name of a span, or null.
+json span_name(const Timeline& run, uint32_t span) {
+  return span == kNoRow ? json(nullptr) : json(run.names[run.spans.name[span]]);
+}
+
 /// The longest pieces of idle time, to be looked at in a viewer.
-json longest_gaps(const DeviceState& state, const IntervalSet& window, size_t most) {
+json longest_gaps(const Timeline& run, const DeviceState& state, const IntervalSet& window, size_t most) {
   std::vector<IdlePiece> pieces;
   for (const IdlePiece& piece : state.idle) {
     if (length_inside(window, piece.time) > 0) pieces.push_back(piece);
@@ -132,6 +137,7 @@ json longest_gaps(const DeviceState& state, const IntervalSet& window, size_t mo
         {{"start_ns", piece.time.begin},
          {"dur_ns", piece.time.length()},
          {"cause", idle_cause_name(piece.cause)},
+         {"host_span", span_name(run, host_span(run, state.device, piece))},
          {"next_table", next == nullptr ? json(nullptr) : json(kTables[static_cast<size_t>(next->table)])},
          {"next_row", next == nullptr ? json(nullptr) : json(next->row)}});
   }
@@ -177,7 +183,7 @@ json work_json(const Device& device, const Names& names) {
           {"copy_span_names", texts(copies)}};
 }
 
-json device_json(const MeasuredDevice& measured, const Names& names, const IntervalSet& window,
+json device_json(const MeasuredDevice& measured, const Timeline& run, const IntervalSet& window,
                  const AnalysisOptions& options) {
   const Device& device = measured.state->device;
   json out = decomposition_json(decompose(device, window));
@@ -187,12 +193,12 @@ json device_json(const MeasuredDevice& measured, const Names& names, const Inter
   out["kind"] = device.is_host ? "host" : "device";
   out["untimed"] = device.untimed;
   out["idle_causes"] = causes_json(*measured.state, window);
-  out["longest_gaps"] = longest_gaps(*measured.state, window, static_cast<size_t>(options.top));
+  out["longest_gaps"] = longest_gaps(run, *measured.state, window, static_cast<size_t>(options.top));
   out["classes"] = classes_json(measured.metrics);
   out["metrics"] = metrics_json(measured.metrics);
   out["roofline"] = to_json(measured.roofline, options.top);
   if (options.with_figures) {
-    out["work"] = work_json(device, names);
+    out["work"] = work_json(device, run.names);
     out["strip"] = strip_json(device, window);
     if (measured.memory != nullptr && !window.empty()) out["memory"] = memory_json(*measured.memory, window);
   }
@@ -499,7 +505,7 @@ json analysis_json(const PreparedRun& run, const Measured& measured, const Taxon
   out["limiters"] = limiters_json(measured);
   json devices = json::array();
   for (const MeasuredDevice& device : measured.devices)
-    devices.push_back(device_json(device, run.timeline.names, measured.window, options));
+    devices.push_back(device_json(device, run.timeline, measured.window, options));
   out["devices"] = devices;
   out["steps"] = steps_json(run, measured);
   out["coverage"] = coverage_json(run, measured);

@@ -1,6 +1,7 @@
 #include "analyze/idle.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analyze/host_calls.h"
 
@@ -117,6 +118,54 @@ void cut_launched(GapCutter& gap, Interval call, bool first, const IntervalSet& 
   cut_launched_in_time(gap, waits);
 }
 
+struct HostRecords {
+  const Timeline& run;
+  const HostActivity& host;
+  const IntervalSet& waits;
+};
+
+/// `first`: nothing tells when earlier work, which is not in the capture, ended.
+void cut_before_launched(GapCutter& gap, const HostRecords& records, uint32_t launch, bool first) {
+  const Interval call = records.run.spans.interval(launch);
+  if (!first && call.begin <= gap.at()) return cut_launched_in_time(gap, records.waits);
+  cut_host_late(gap, records.host, records.run.spans.track[launch], call.begin);
+  cut_launched(gap, call, first, records.waits);
+}
+
+/// What is recorded of a device up to a gap.
+class RecordedSoFar {
+ public:
+  void add(const Work& work) { streams_.insert(work.track); }
+  void add_idle(const Interval& gap) { idle_ns_ += gap.length(); }
+
+  /// The gap comes before the first recorded work of a stream, and less work is recorded before the gap than
+  /// it is long. A stream runs in order: what this one did until then is not in the capture.
+  bool opens_stream(const Work& next, const Interval& gap, const Interval& capture) const {
+    const int64_t busy_ns = gap.begin - capture.begin - idle_ns_;
+    return !streams_.contains(next.track) && gap.length() > std::max(busy_ns, kPlausibleLaunchNs);
+  }
+
+ private:
+  std::unordered_set<int32_t> streams_;
+  int64_t idle_ns_ = 0;
+};
+
+int64_t common_length(const Interval& a, const Interval& b) {
+  return std::max<int64_t>(0, std::min(a.end, b.end) - std::max(a.begin, b.begin));
+}
+
+/// At least half of the gap is in the span, and the span is at most twice as long: no frame of a whole
+/// program.
+bool tells_of(const Interval& span, const Interval& gap) {
+  const int64_t inside = common_length(span, gap);
+  return inside >= gap.length() - inside && span.length() - gap.length() <= gap.length();
+}
+
+bool overlaps(const IntervalSet& set, const Interval& time) {
+  const auto it = first_ending_after(set, time.begin);
+  return it != set.end() && it->begin < time.end;
+}
+
 /// Ranges in which a session is made ready, as ONNX Runtime names them.
 IntervalSet setup_ranges(const Timeline& run) {
   std::vector<Interval> ranges;
@@ -192,9 +241,11 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
                                     const IntervalSet& waits) {
   std::vector<IdlePiece> pieces;
   const IntervalSet setup = device.is_host ? setup_ranges(run) : IntervalSet{};
+  RecordedSoFar recorded;
   size_t next = 0;
   for (const Interval& idle : subtract({run.capture}, device.busy)) {
-    while (next < device.work.size() && device.work[next].start < idle.end) next++;
+    for (; next < device.work.size() && device.work[next].start < idle.end; next++)
+      recorded.add(device.work[next]);
     const bool none_left = next == device.work.size();
     GapCutter gap(pieces, idle, none_left ? kNoRow : static_cast<uint32_t>(next));
     if (device.is_host) {
@@ -203,15 +254,28 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
       gap.until(idle.end, IdleCause::kEnd);
     } else if (const uint32_t launch = device.work[next].launch; launch == kNoRow) {
       gap.until(idle.end, IdleCause::kUnlinked);
-    } else if (const int64_t called = run.spans.start[launch];
-               called <= idle.begin && idle.begin != run.capture.begin) {
-      cut_launched_in_time(gap, waits);
     } else {
-      cut_host_late(gap, host, run.spans.track[launch], called);
-      cut_launched(gap, run.spans.interval(launch), idle.begin == run.capture.begin, waits);
+      const bool first =
+          idle.begin == run.capture.begin ||
+          (recorded.opens_stream(device.work[next], idle, run.capture) && !overlaps(waits, idle));
+      cut_before_launched(gap, {run, host, waits}, launch, first);
     }
+    recorded.add_idle(idle);
   }
   return pieces;
+}
+
+uint32_t host_span(const Timeline& run, const Device& device, const IdlePiece& piece) {
+  if (!is_host_late(piece.cause) || piece.next == kNoRow) return kNoRow;
+  const int32_t track = run.spans.track[device.work[piece.next].launch];
+  uint32_t found = kNoRow;
+  for (uint32_t i = 0; i < run.spans.size(); i++) {
+    if (run.spans.track[i] != track) continue;
+    const Interval span = run.spans.interval(i);
+    if (!tells_of(span, piece.time)) continue;
+    if (found == kNoRow || span.length() <= run.spans.interval(found).length()) found = i;
+  }
+  return found;
 }
 
 std::array<int64_t, kIdleCauses> idle_causes(const std::vector<IdlePiece>& pieces,

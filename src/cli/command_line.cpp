@@ -186,6 +186,13 @@ bool writes_raw(const Operation& operation, const json& parameters) {
   return operation.stream != ops::Stream::kNone && parameters.value("format", "table") != "table";
 }
 
+/// As other tools have it: "-" is standard output, not a file of that name.
+json without_dash(const Operation& operation, json parameters) {
+  if (operation.stream == ops::Stream::kBytes && parameters.value("output", "") == "-")
+    parameters.erase("output");
+  return parameters;
+}
+
 /// One call of one operation, from parameters to exit code.
 class Call {
  public:
@@ -198,27 +205,21 @@ class Call {
     if (!global.quiet) context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
   }
 
-  int run(const Operation& operation, const json& parameters, bool with_next) {
+  int run(const Operation& operation, const json& given, bool with_next) {
+    const json parameters = without_dash(operation, given);
     const bool raw_rows = writes_raw(operation, parameters);
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
     if (parameters.contains("seconds")) stop_hard_after(parameters["seconds"].get<int>() + 2);
     auto outcome = operation.run(context_, parameters);
     bar_.clear();
-    if (!outcome && interrupted != 0) return kExitInterrupted;
+    if (!outcome && interrupted != 0) return stopped();
     if (!outcome) return fail(operation.name, outcome.error());
-    if (global_.json) {
-      write_envelope(operation.name, *outcome);
-    } else {
-      const std::string color = global_.color;
-      const auto style = stdout_style(color == "always"  ? Color::kAlways
-                                      : color == "never" ? Color::kNever
-                                                         : Color::kAuto);
-      const auto written = write_stdout(operation.text(*outcome, style));
-      if (!written) return fail(operation.name, written.error());
-      talk(*outcome, with_next && !raw_rows);
-    }
-    if (std::fflush(stdout) != 0)
+    const auto written =
+        write_stdout(global_.json ? envelope(operation.name, *outcome) : operation.text(*outcome, style()));
+    if (!written ||
+        std::fflush(stdout) != 0)  // before what goes to standard error, which may be the same file
       return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});
+    if (!global_.json) talk(*outcome, with_next && !raw_rows);
     return outcome->exit_code;
   }
 
@@ -239,13 +240,23 @@ class Call {
   }
 
  private:
-  static void write_envelope(std::string_view operation, const ops::Outcome& outcome) {
+  static int stopped() {
+    say("neurolens: interrupted\n");
+    return kExitInterrupted;
+  }
+
+  ops::TextStyle style() const {
+    const std::string& color = global_.color;
+    return stdout_style(color == "always" ? Color::kAlways : color == "never" ? Color::kNever : Color::kAuto);
+  }
+
+  static std::string envelope(std::string_view operation, const ops::Outcome& outcome) {
     const json envelope = {{"schema", fmt::format("neurolens.{}/1", operation)},
                            {"version", NEUROLENS_VERSION},
                            {"data", outcome.data},
                            {"warnings", outcome.warnings},
                            {"next", outcome.next}};
-    (void)write_stdout(envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+    return envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
 
   void talk(const ops::Outcome& outcome, bool with_next) const {

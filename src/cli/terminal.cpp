@@ -56,9 +56,11 @@ void ProgressBar::show(const ops::Progress& progress) {
   if (!enabled_ || time - started_ < 0.3 || time - last_shown_ < 0.1) return;
   last_shown_ = time;
   shown_ = true;
-  const std::string line =
-      fmt::format("\r\x1b[K{} {:3.0f} % [{:<20}]", ops::shortened(progress.what, 40), progress.fraction * 100,
-                  std::string(static_cast<size_t>(std::clamp(progress.fraction, 0.0, 1.0) * 20), '='));
+  constexpr int kBar = 30;  // a line that is broken in two cannot be wiped
+  const auto width = static_cast<size_t>(std::clamp(terminal_width(STDERR_FILENO) - kBar, 10, 40));
+  const std::string line = fmt::format(
+      "\r\x1b[K{} {:3.0f} % [{:<20}]", ops::shortened(progress.what, width), progress.fraction * 100,
+      std::string(static_cast<size_t>(std::clamp(progress.fraction, 0.0, 1.0) * 20), '='));
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
 }

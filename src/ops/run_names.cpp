@@ -94,6 +94,11 @@ Result<NamedRun> import_on_the_way(Context& context, store::Ledger& ledger, cons
   return NamedRun{report.run_id, ledger.run_folder(report.run_id), report.created};
 }
 
+Error not_a_bundle(const std::string& folder) {
+  return Error{ErrorCode::kNotFound, "a folder without a run: " + folder,
+               "name the profile in it; the folder of a run holds run.json"};
+}
+
 }  // namespace
 
 Result<NamedRun> resolve_run_unread(Context& context, const std::string& name) {
@@ -109,6 +114,7 @@ Result<NamedRun> resolve_run(Context& context, const std::string& name) {
   struct stat info {};
   const bool exists = context.host_paths && ::stat(name.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) {
+    if (!path_exists(name + "/run.json")) return not_a_bundle(name);
     NL_TRY(const auto document, store::read_run_document(name + "/run.json"));
     return NamedRun{document["run_id"], name};
   }

@@ -83,12 +83,20 @@ SqliteAccess access_without_locks(const std::string& database, const char* journ
   return bytes && *bytes > 0 ? SqliteAccess::kMemory : SqliteAccess::kImmutable;
 }
 
+/// The first thing that fails for who has no home to write to.
+Result<void> make_ledger(const std::string& folder) {
+  auto made = make_folders(folder + "/runs");
+  if (made) return {};
+  return Error{made.error().code, made.error().message,
+               "name a folder for the ledger that you may write to, with --ledger DIR or NEUROLENS_LEDGER"};
+}
+
 }  // namespace
 
 Result<LedgerAccess> examine_ledger(const std::string& folder) {
   LedgerAccess access;
   access.index_path = folder + "/index.sqlite";
-  if (!path_exists(folder + "/runs")) NL_CHECK(make_folders(folder + "/runs"));
+  if (!path_exists(folder + "/runs")) NL_CHECK(make_ledger(folder));
   const bool writable = ::access(folder.c_str(), W_OK) == 0;
   if (!writable) {
     access.refusal = not_writable(folder, errno);

@@ -96,7 +96,12 @@ Error Sqlite::error(int code) const {
     case SQLITE_CANTOPEN:
       return Error{ErrorCode::kPermission, "cannot open: " + message, "check the permissions of the ledger"};
     case SQLITE_FULL:
-      return Error{ErrorCode::kIo, message, "the disk is full"};
+      return Error{ErrorCode::kIo, message,
+                   "the disk is full; free some space or choose another ledger with --ledger DIR"};
+    case SQLITE_IOERR:
+      return Error{
+          ErrorCode::kIo, message,
+          "the disk may be full, or fails; free some space or choose another ledger with --ledger DIR"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return Error{ErrorCode::kIo, message, kDamagedHint};

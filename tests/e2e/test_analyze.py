@@ -256,3 +256,45 @@ def test_metrics_are_listed(neurolens):
     assert all(m["of"] for m in data["metrics"] if m["unit"] == "ratio")
     assert [m["id"] for m in neurolens("metrics", "h2d_t", "--json").data["metrics"]] == ["h2d_time"]
     neurolens("metrics", "nonsense", code=BAD_INPUT)
+
+
+# ---- the longest gap
+
+
+def gap_trace(write_trace, name, thread=1):
+    """9 ms of 10 pass in one call before the second launch."""
+    return write_trace([
+        launch(0, 5, 1), kernel("ampere_sgemm_128x64_tn", 10, 90, 1),
+        event("python_function", name, 120, 9_000, thread=thread),
+        event("python_function", "input.py(5): one of many", 120, 1_000, thread=thread),
+        launch(9_200, 5, 2), kernel("ampere_sgemm_128x64_tn", 9_210, 790, 2),
+    ])
+
+
+def gap_line(neurolens, trace):
+    lines = neurolens("analyze", trace, "--quiet").out.splitlines()
+    return next((line for line in lines if line.startswith("  longest gap:")), None)
+
+
+def test_a_long_gap_names_what_the_host_did(neurolens, write_trace):
+    trace = gap_trace(write_trace, "input.py(3): decode")
+    assert gap_line(neurolens, trace) == "  longest gap: 91.0 %, host in input.py(3): decode"
+    (gap,) = [g for g in analyze(neurolens, trace)["devices"][0]["longest_gaps"] if g["dur_ns"] == 9_100_000]
+    assert gap["host_span"] == "input.py(3): decode"
+
+
+def test_folders_of_a_python_file_give_way_to_its_name(neurolens, write_trace):
+    folders = "/".join(["a_long_folder_of_a_package"] * 6)
+    trace = gap_trace(write_trace, f"{folders}/input.py(3): decode\x1b[31m")
+    line = gap_line(neurolens, trace)
+    assert "host in …/input.py(3): decode" in line and "\x1b" not in line
+
+
+def test_another_threads_spans_do_not_explain_a_gap(neurolens, write_trace):
+    assert gap_line(neurolens, gap_trace(write_trace, "input.py(3): decode", thread=2)) is None
+
+
+def test_short_gaps_get_no_line(neurolens, steps_trace):
+    data = analyze(neurolens, steps_trace)
+    assert all("host_span" in gap for gap in data["devices"][0]["longest_gaps"])
+    assert gap_line(neurolens, steps_trace) is None

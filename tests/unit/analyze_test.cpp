@@ -1,6 +1,8 @@
 // Windows, idle causes, launches and attribution on small time lines made by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analyze/attribution.h"
 #include "analyze/copy_kinds.h"
 #include "analyze/host_calls.h"
@@ -121,6 +123,46 @@ TEST(Idle, ALaunchThatTakesTooLongWaitsForWorkThatIsNotRecorded) {
   EXPECT_EQ(small.cause(IdleCause::kQueued), 5'000'000 - 200'010);
   EXPECT_EQ(small.cause(IdleCause::kWait, {{300'000, 400'000}}), 100'000);
   EXPECT_EQ(small.cause(IdleCause::kLaunch), 20 + 100'010 + 10);
+}
+
+TEST(Idle, TheFirstWorkOfAStreamMayWaitForEarlierWorkOfThatStream) {
+  SmallRun small;
+  small.launched(0, {20, 1'000});
+  const uint32_t call = small.span(SpanKind::runtime, "cudaLaunchKernel", {2'000, 2'010});
+  small.kernel("k", {5'000'000, 5'000'100}, call, 2);
+  EXPECT_EQ(small.cause(IdleCause::kStart), 5'000'000 - 2'000);
+  EXPECT_EQ(small.cause(IdleCause::kHostOther), 1'000);
+  EXPECT_EQ(small.cause(IdleCause::kQueued), 0);
+  const IntervalSet waits = {{300'000, 400'000}};  // a recorded wait is a better reason
+  EXPECT_EQ(small.cause(IdleCause::kStart, waits), 0);
+  EXPECT_EQ(small.cause(IdleCause::kWait, waits), 100'000);
+}
+
+TEST(Idle, AStreamThatOpensInTheMiddleOfTheRunIsQueued) {
+  SmallRun small;
+  small.launched(0, {20, 6'000'000});
+  const uint32_t call = small.span(SpanKind::runtime, "cudaLaunchKernel", {2'000, 2'010});
+  small.kernel("k", {11'000'000, 11'000'100}, call, 2);
+  EXPECT_EQ(small.cause(IdleCause::kStart), 0);
+  EXPECT_EQ(small.cause(IdleCause::kQueued), 5'000'000);
+}
+
+TEST(Idle, NamesWhatTheHostDidInAGap) {
+  SmallRun small;
+  small.launched(0, {20, 1'000});
+  small.span(SpanKind::annotation, "step", {0, 500'000});
+  small.span(SpanKind::python, "loader.py(7): decode", {10'000, 200'000});
+  small.span(SpanKind::python, "loader.py(9): one_row", {10'000, 20'000});
+  small.launched(240'000, {240'500, 300'000});
+  const Device device = small.device();
+  const auto pieces = explain_idle(small.run, device, HostActivity(small.run), {});
+  const auto gap = std::find_if(pieces.begin(), pieces.end(),
+                                [](const IdlePiece& p) { return p.cause == IdleCause::kHostOther; });
+  ASSERT_NE(gap, pieces.end());
+  const uint32_t span = host_span(small.run, device, *gap);
+  ASSERT_NE(span, kNoRow);
+  EXPECT_EQ(small.run.names[small.run.spans.name[span]], "loader.py(7): decode");
+  EXPECT_EQ(host_span(small.run, device, {{0, 20}, IdleCause::kLaunch, 0}), kNoRow);
 }
 
 TEST(Idle, OneStreamsGapThatAnotherCoversIsNotIdle) {

@@ -129,11 +129,32 @@ std::string idle_text(const json& device, const TextStyle& style) {
   return out.empty() ? "" : "  " + dim("idle causes: ", style) + out + "\n";
 }
 
+/// A frame of Python without the folders of its file, if it is too long with them.
+std::string span_label(const std::string& name, size_t width) {
+  const size_t slash = name.rfind('/', name.find('('));
+  if (name.size() <= width || slash == std::string::npos) return shortened(name, width);
+  return shortened("…" + name.substr(slash), width);
+}
+
+constexpr double kLongGap = 0.1;
+
+/// A gap that is a tenth of the window or more, and what the host did in it.
+std::string longest_gap_text(const json& device, const TextStyle& style) {
+  if (device["longest_gaps"].empty()) return "";
+  const json& gap = device["longest_gaps"].front();
+  const double share = part(gap["dur_ns"], device["window_ns"]);
+  if (share < kLongGap || gap["host_span"].is_null()) return "";
+  const auto width = static_cast<size_t>(std::max(style.width - 30, 20));
+  return fmt::format("  {}{}, host in {}\n", dim("longest gap: ", style), percent_text(share),
+                     span_label(gap["host_span"], width));
+}
+
 std::string device_text(const json& device, const TextStyle& style) {
   const std::string name = device["name"].is_string() ? "  " + device["name"].get<std::string>() : "";
   std::string out = "  " + bold(device_title(device), style) + name + "\n";
   out += "  " + decomposition_bar(device, static_cast<size_t>(std::clamp(style.width - 4, 20, 100))) + "\n";
-  return out + "  " + parts_text(device, style) + "\n" + idle_text(device, style);
+  return out + "  " + parts_text(device, style) + "\n" + idle_text(device, style) +
+         longest_gap_text(device, style);
 }
 
 size_t name_width(const TextStyle& style) {
