@@ -50,8 +50,8 @@ std::string warm_up_text(const json& data, const TextStyle& style) {
   const int64_t base = data["base"]["warm_up_left_out"], next = data["new"]["warm_up_left_out"];
   if (base == 0 && next == 0) return "";
   return "  " +
-         dim(fmt::format("left out as warm-up: the first {} and {} steps (--keep-warm-up counts them)", base,
-                         next),
+         dim(fmt::format("left out as warm-up: the first {} and {} (--keep-warm-up counts them)", base,
+                         counted(next, "step")),
              style) +
          "\n";
 }

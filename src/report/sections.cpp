@@ -412,8 +412,8 @@ void note_missing_points(const json& report, const json& device, Section& sectio
     }
   }
   for (const auto& [reason, kernels] : reasons)
-    section.notes.push_back(fmt::format("{} kernel{} without a share of the roof: {}.", grouped(kernels),
-                                        kernels == 1 ? "" : "s", reason));
+    section.notes.push_back(
+        fmt::format("{} without a share of the roof: {}.", counted(kernels, "kernel"), reason));
 }
 
 Section counters(const json& report, const json& device, size_t index) {
@@ -430,11 +430,11 @@ Section counters(const json& report, const json& device, size_t index) {
         "A circle is a kernel, as large as its replayed time; operations and bytes are counted.");
   }
   const json& all = report["analysis"]["counters"];
-  section.notes.push_back(fmt::format(
-      "{} launch{}, replayed in {} with fixed clocks and cold caches: not the time of the run. Means are "
-      "weighted "
-      "by it.",
-      grouped(all["launches"]), all["launches"] == 1 ? "" : "es", duration_text(all["replay_ns"])));
+  section.notes.push_back(
+      fmt::format("{}, replayed in {} with fixed clocks and cold caches: not the time of the run. Means are "
+                  "weighted "
+                  "by it.",
+                  counted(all["launches"], "launch", "launches"), duration_text(all["replay_ns"])));
   note_missing_points(report, device, section);
   section.table = counters_table(report, device);
   return section;

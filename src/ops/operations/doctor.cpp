@@ -48,7 +48,7 @@ void check_ledger(const std::string& folder, Findings& findings) {
   if (!ledger) return findings.bad("ledger", ledger.error().message, ledger.error().hint);
   const auto count = ledger->count();
   if (!count) return findings.bad("index", count.error().message, "neurolens gc --reindex");
-  findings.good("ledger", fmt::format("{} ({} runs)", folder, grouped(*count)));
+  findings.good("ledger", fmt::format("{} ({})", folder, counted(*count, "run")));
   const auto bundles = static_cast<int64_t>(list_folder(folder + "/runs").size());
   if (bundles != *count) {
     findings.note("index", fmt::format("{} bundles on disk, {} in the index", bundles, *count),
