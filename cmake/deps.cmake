@@ -11,6 +11,11 @@ foreach(part duckdb-1.5.5-${CMAKE_SYSTEM_PROCESSOR} simdjson-4.6.4)
   endif()
 endforeach()
 
+if(NEUROLENS_PORTABLE)
+  # Their order counts, so no library may name one of them again. CMake guesses them wrong behind some compiler caches.
+  set(CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES ${cxx_headers})
+endif()
+
 set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
 set(OPENSSL_USE_STATIC_LIBS ON)

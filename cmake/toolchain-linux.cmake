@@ -23,9 +23,14 @@ set(CMAKE_CXX_COMPILER ${triplet}-g++-12)
 set(CMAKE_C_COMPILER ${triplet}-gcc-12)
 
 # A compiler prefers the headers and libraries it was installed with: it is told each folder instead.
-set(headers "-nostdinc -isystem ${gcc}/include -isystem ${sysroot}/usr/include/${triplet} -isystem ${sysroot}/usr/include")
-set(CMAKE_C_FLAGS_INIT "${headers}")
-set(CMAKE_CXX_FLAGS_INIT "-nostdinc++ -isystem ${sysroot}/usr/include/c++/12 -isystem ${sysroot}/usr/include/${triplet}/c++/12 ${headers}")
+set(c_headers ${gcc}/include ${sysroot}/usr/include/${triplet} ${sysroot}/usr/include)
+set(cxx_headers ${sysroot}/usr/include/c++/12 ${sysroot}/usr/include/${triplet}/c++/12 ${c_headers})
+list(TRANSFORM c_headers PREPEND "-isystem " OUTPUT_VARIABLE c_flags)
+list(TRANSFORM cxx_headers PREPEND "-isystem " OUTPUT_VARIABLE cxx_flags)
+list(JOIN c_flags " " c_flags)
+list(JOIN cxx_flags " " cxx_flags)
+set(CMAKE_C_FLAGS_INIT "-nostdinc ${c_flags}")
+set(CMAKE_CXX_FLAGS_INIT "-nostdinc -nostdinc++ ${cxx_flags}")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-libstdc++ -static-libgcc -B${gcc} -B${sysroot}/usr/lib/${triplet} -L${gcc} -L${sysroot}/usr/lib/${triplet} -L${sysroot}/lib/${triplet}")
 
 set(CMAKE_FIND_ROOT_PATH ${sysroot} ${NEUROLENS_DEPS})
