@@ -126,7 +126,8 @@ std::string changes_text(const json& data, const TextStyle& style) {
   std::string out = "\nWhat changed in the work, largest first\n" + table.text("  ", true, style);
   const int64_t rest = data["not_shown"]["rows"];
   if (rest > 0)
-    out += fmt::format("  {} more rows: {}\n", rest, signed_duration_text(data["not_shown"]["delta_ns"]));
+    out += fmt::format("  {}: {}\n", counted(rest, "more row"),
+                       signed_duration_text(data["not_shown"]["delta_ns"]));
   return out;
 }
 

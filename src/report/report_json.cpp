@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyze/metric.h"
+#include "base/number_text.h"
 #include "report/escape.h"
 #include "report/figures.h"
 #include "report/summary.h"
@@ -80,7 +81,7 @@ class Comparison {
     return kWording.contains(key);
   }
   static std::string shown(const json& value) {
-    if (value.is_structured()) return std::to_string(value.size()) + " entries";
+    if (value.is_structured()) return counted(static_cast<int64_t>(value.size()), "entry", "entries");
     return visible(dumped(value), 100);
   }
   size_t most_;

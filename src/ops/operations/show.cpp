@@ -201,14 +201,14 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   }
   const auto& kernels = data["kernels"];
   if (kernels["count"] != 0) {
-    out += fmt::format("  {}  {} of {} names, {} in all; {} with their launch, {} inside an op\n",
-                       dim("kernels ", style), grouped(kernels["count"]), grouped(kernels["names"]),
+    out += fmt::format("  {}  {} of {}, {} in all; {} with their launch, {} inside an op\n",
+                       dim("kernels ", style), grouped(kernels["count"]), counted(kernels["names"], "name"),
                        known_duration(kernels["total_ns"]), grouped(kernels["linked"]),
                        grouped(kernels["in_ops"]));
   }
   if (data["ops"]["count"] != 0) {
-    out += fmt::format("  {}  {} of {} names\n", dim("ops     ", style), grouped(data["ops"]["count"]),
-                       grouped(data["ops"]["names"]));
+    out += fmt::format("  {}  {} of {}\n", dim("ops     ", style), grouped(data["ops"]["count"]),
+                       counted(data["ops"]["names"], "name"));
   }
   out += layers_text(data["layers"], style);
   return out + records_text(data, style) + top_text(data, style);

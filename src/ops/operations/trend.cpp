@@ -239,8 +239,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     out += "\n" + group_text(group, data["figure"]["unit"], style);
   }
   if (data["groups"].size() > kShown) {
-    out += dim(fmt::format("\n{} more groups: --json, or fewer keys in --group-by\n",
-                           data["groups"].size() - kShown),
+    out += dim(fmt::format("\n{}: --json, or fewer keys in --group-by\n",
+                           counted(static_cast<int64_t>(data["groups"].size() - kShown), "more group")),
                style);
   }
   return out;
