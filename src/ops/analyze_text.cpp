@@ -24,13 +24,6 @@ double part(const json& ns, const json& whole) {
   return whole == 0 ? 0 : ns.get<double>() / whole.get<double>();
 }
 
-/// Text that starts in this column; on a terminal its next lines do too.
-std::string behind_column(const std::string& text, size_t column, const TextStyle& style) {
-  if (!style.breaks_lines) return text;
-  const std::string lines = wrapped(text, std::string(column, ' '), style.width);
-  return lines.substr(column, lines.size() - column - 1);
-}
-
 constexpr size_t kWordsColumn = 18;  // "  limiter 79.9 %  "
 
 /// The three largest parts of the window.
@@ -125,7 +118,7 @@ std::string device_text(const json& device, const TextStyle& style) {
 }
 
 size_t name_width(const TextStyle& style) {
-  return style.width > 80 ? static_cast<size_t>(style.width) - 58 : 24;
+  return static_cast<size_t>(std::max(style.width, 78) - 58);
 }
 
 bool same_device(const json& a, const json& b) {
@@ -298,9 +291,12 @@ std::string coverage_text(const json& data, const TextStyle& style) {
   std::string out;
   for (const json& row : data["coverage"]) {
     if (data["devices"].size() > kMostDevices && !is_shown(row, data)) continue;
-    out += fmt::format("  {} {}: {} of the kernel time has its launch, {} its op, {} a class\n",
-                       dim("coverage", style), device_title(row), percent_or_dash(row["with_launch"]),
-                       percent_or_dash(row["with_op"]), percent_or_dash(row["classified"]));
+    const std::string launch =
+        fmt::format("{} {}: {} of the kernel time has its launch", dim("coverage", style), device_title(row),
+                    percent_or_dash(row["with_launch"]));
+    const std::vector<std::string> all = {launch, percent_or_dash(row["with_op"]) + " its op",
+                                          percent_or_dash(row["classified"]) + " a class"};
+    out += "  " + listed(all, ", ", "  ", style) + "\n";
   }
   return out.empty() ? "" : "\n" + out;
 }
@@ -333,6 +329,7 @@ std::string counters_text(const json& counters, const TextStyle& style) {
 }
 
 std::string findings_text(const json& data, const TextStyle& style) {
+  constexpr std::string_view kBelow = "          ";
   if (data["findings"].empty()) return "\n" + bold("Findings", style) + "\n  none\n";
   std::string out = "\n" + bold("Findings, most time at stake first", style) + "\n";
   std::map<std::string, int> devices;
@@ -341,13 +338,12 @@ std::string findings_text(const json& data, const TextStyle& style) {
     const int on = std::exchange(devices[finding["rule"]], 0);
     if (on == 0) continue;  // told with the device that has most at stake
     const double share = part(finding["at_stake_ns"], data["window"]["total_ns"]);
-    out += fmt::format("  {:>6}  {}  {}\n", percent_text(share),
-                       bold(finding["title"].get<std::string>(), style),
-                       dim(fmt::format("{}, {} confidence{}", finding["rule"].get<std::string>(),
+    const std::string by = fmt::format("{}, {} confidence{}", finding["rule"].get<std::string>(),
                                        finding["confidence"].get<std::string>(),
-                                       on > 1 ? fmt::format(", most of {} devices", on) : ""),
-                           style));
-    out += wrapped(finding["suggestions"][0]["text"].get<std::string>(), "          ", style.width);
+                                       on > 1 ? fmt::format(", most of {} devices", on) : "");
+    const std::vector<std::string> title = {bold(finding["title"].get<std::string>(), style), dim(by, style)};
+    out += fmt::format("  {:>6}  {}\n", percent_text(share), listed(title, "  ", kBelow, style));
+    out += wrapped(finding["suggestions"][0]["text"].get<std::string>(), kBelow, style.width);
   }
   return out;
 }

@@ -23,14 +23,17 @@ std::string delta_bar(int64_t delta, int64_t largest, size_t half) {
   return left + "│" + right;
 }
 
+constexpr size_t kTextColumn = 12;  // behind "  verdict   "
+
 std::string verdict_text(const json& data, const TextStyle& style) {
   std::string verdict = data["verdict"];
   std::replace(verdict.begin(), verdict.end(), '_', ' ');
-  std::string out = "  " + bold("verdict   " + verdict, style);
+  std::string text = verdict;
   const auto& reasons = data["reasons"];
   for (size_t i = 0; i < std::min<size_t>(3, reasons.size()); i++)
-    out += (i == 0 ? ": " : "; ") + reasons[i].get<std::string>();
-  return out + "\n";
+    text += (i == 0 ? ": " : "; ") + reasons[i].get<std::string>();
+  return "  " + bold("verdict   " + verdict, style) +
+         behind_column(text, kTextColumn, style).substr(verdict.size()) + "\n";
 }
 
 std::string wall_text(const json& data, const TextStyle& style) {
@@ -60,13 +63,10 @@ std::string score_text(const json& data, const TextStyle& style) {
   std::string unlike;
   for (const json& factor : data["comparability"]["factors"]) {
     if (factor["state"] != "different") continue;
-    unlike += (unlike.empty() ? "" : ", ") + factor["name"].get<std::string>();
+    unlike += (unlike.empty() ? "; differs: " : ", ") + factor["name"].get<std::string>();
   }
-  return "  " +
-         dim(fmt::format("comparable {:.2f}{}", data["comparability"]["score"].get<double>(),
-                         unlike.empty() ? "" : "; differs: " + unlike),
-             style) +
-         "\n";
+  const std::string score = fmt::format("{:.2f}{}", data["comparability"]["score"].get<double>(), unlike);
+  return "  " + dim("comparable " + behind_column(score, kTextColumn + 1, style), style) + "\n";
 }
 
 std::string tested_text(const json& statistics, const TextStyle& style) {
@@ -116,7 +116,7 @@ std::string changes_text(const json& data, const TextStyle& style) {
   const auto time = [](const json& side) {
     return side.is_null() ? std::string("-") : duration_text(side["time_ns"]);
   };
-  const size_t width = style.width > 100 ? static_cast<size_t>(style.width) - 75 : 28;
+  const auto width = static_cast<size_t>(std::max(style.width - 72, 14));
   for (const json& change : data["changes"]) {
     if (change["delta_ns"] == 0) continue;
     table.add({signed_duration_text(change["delta_ns"]), time(change["base"]), time(change["new"]),

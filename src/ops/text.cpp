@@ -98,8 +98,8 @@ std::string listed(const std::vector<std::string>& items, std::string_view betwe
   size_t column = indent.size();
   for (size_t i = 0; i < items.size(); i++) {
     const std::string_view behind = i + 1 < items.size() ? between : "";
-    const size_t width = styled_width(items[i]);
-    if (style.breaks_lines && i > 0 && column + width > room) {
+    const size_t width = styled_width(items[i]), sign = behind.find_last_not_of(' ') + 1;
+    if (style.breaks_lines && i > 0 && column + width + sign > room) {
       out.erase(out.find_last_not_of(' ') + 1);
       out += "\n" + std::string(indent);
       column = indent.size();
@@ -108,6 +108,12 @@ std::string listed(const std::vector<std::string>& items, std::string_view betwe
     column += width + behind.size();
   }
   return out;
+}
+
+std::string behind_column(std::string_view text, size_t column, const TextStyle& style) {
+  if (!style.breaks_lines || text.empty()) return std::string(text);
+  const std::string lines = wrapped(text, std::string(column, ' '), style.width);
+  return lines.substr(column, lines.size() - column - 1);
 }
 
 std::string bold(std::string_view text, const TextStyle& style) {

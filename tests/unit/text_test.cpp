@@ -38,6 +38,22 @@ TEST(Listed, FillsALineToItsLastColumn) {
   EXPECT_NE(listed(wider, ", ", "  ", {.width = 40, .breaks_lines = true}).find('\n'), std::string::npos);
 }
 
+TEST(Listed, LeavesRoomForTheSignBehindAnItem) {
+  const std::vector<std::string> three = {std::string(19, 'a'), std::string(17, 'b'), "c"};
+  EXPECT_EQ(listed(three, ", ", "  ", {.width = 40, .breaks_lines = true}),
+            std::string(19, 'a') + ",\n  " + std::string(17, 'b') + ", c");
+}
+
+TEST(BehindColumn, NextLinesStartInTheColumn) {
+  const TextStyle terminal{.width = 40, .breaks_lines = true};
+  EXPECT_EQ(behind_column("a reason that is longer than the line", 12, terminal),
+            "a reason that is longer than\n            the line");
+  EXPECT_EQ(behind_column("short", 12, terminal), "short");
+  EXPECT_EQ(behind_column("", 12, terminal), "");
+  EXPECT_EQ(behind_column("a reason that is longer than the line", 12, {.width = 40}),
+            "a reason that is longer than the line");
+}
+
 TEST(Listed, ColoursAndSignsTakeTheColumnsThatOneSees) {
   const TextStyle style{.color = true, .width = 40, .breaks_lines = true};
   const std::vector<std::string> two = {dim(std::string(19, 'a'), style),

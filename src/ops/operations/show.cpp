@@ -108,17 +108,21 @@ std::string idle_devices_text(const json& hardware, const TextStyle& style) {
                      names.empty() ? "no device work was recorded" : names);
 }
 
+constexpr std::string_view kBelow = "            ";  // "  device    "
+
 std::string devices_text(const json& data, const TextStyle& style) {
   if (data["devices"].empty()) return idle_devices_text(data["hardware"], style);
   std::string out;
   for (const auto& d : data["devices"]) {
     const std::string number = d["device"].is_null() ? "?" : std::to_string(d["device"].get<int64_t>());
     const std::string name = d["device"].is_null() ? "" : device_name(data["hardware"], d["device"]);
-    out += fmt::format("  {}  {} {}: {}, {}; {}, {}, {}\n", dim("device  ", style), number,
-                       name.empty() ? "(no name in the source)" : name, counted(d["kernels"], "kernel"),
-                       known_duration(d["kernel_ns"]), counted(d["copies"], "copy", "copies"),
-                       known_duration(d["copy_ns"]),
-                       d["copy_bytes"].is_null() ? "unknown" : bytes_text(d["copy_bytes"]));
+    const std::string kernels = fmt::format("{}  {} {}: {}, {}", dim("device  ", style), number,
+                                            name.empty() ? "(no name in the source)" : name,
+                                            counted(d["kernels"], "kernel"), known_duration(d["kernel_ns"]));
+    const std::string copies =
+        fmt::format("{}, {}, {}", counted(d["copies"], "copy", "copies"), known_duration(d["copy_ns"]),
+                    d["copy_bytes"].is_null() ? "unknown" : bytes_text(d["copy_bytes"]));
+    out += "  " + listed({kernels, copies}, "; ", kBelow, style) + "\n";
   }
   return out;
 }
@@ -201,10 +205,12 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   }
   const auto& kernels = data["kernels"];
   if (kernels["count"] != 0) {
-    out += fmt::format("  {}  {} of {}, {} in all; {} with their launch, {} inside an op\n",
-                       dim("kernels ", style), grouped(kernels["count"]), counted(kernels["names"], "name"),
-                       known_duration(kernels["total_ns"]), grouped(kernels["linked"]),
-                       grouped(kernels["in_ops"]));
+    const std::string all =
+        fmt::format("{}  {} of {}, {} in all", dim("kernels ", style), grouped(kernels["count"]),
+                    counted(kernels["names"], "name"), known_duration(kernels["total_ns"]));
+    const std::string linked = fmt::format("{} with their launch, {} inside an op",
+                                           grouped(kernels["linked"]), grouped(kernels["in_ops"]));
+    out += "  " + listed({all, linked}, "; ", kBelow, style) + "\n";
   }
   if (data["ops"]["count"] != 0) {
     out += fmt::format("  {}  {} of {}\n", dim("ops     ", style), grouped(data["ops"]["count"]),
