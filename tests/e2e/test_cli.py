@@ -569,6 +569,13 @@ def test_parts_of_a_device_fit_the_terminal(neurolens, tmp_path):
     assert words == [word for line in piped[2:] for word in line.split()], "broken between items, nothing lost"
 
 
+@pytest.mark.parametrize("verb", ["analyze", "show"])
+def test_screens_of_a_run_fit_the_terminal(neurolens, small_run, tmp_path, verb):
+    for run in (small_run, neurolens.import_file(four_parts(tmp_path))["run_id"]):
+        lines = on_a_terminal(neurolens, verb, run, columns=80, NO_COLOR="1").replace("\r", "").splitlines()
+        assert len(lines) > 5 and [line for line in lines if len(line) > 80] == []
+
+
 def test_limiters_fit_the_terminal(neurolens, small_run):
     lines = on_a_terminal(neurolens, "analyze", small_run, columns=60, NO_COLOR="1").replace("\r", "").splitlines()
     device = next(i for i, line in enumerate(lines) if line.startswith("  device 0"))
