@@ -37,25 +37,9 @@ function(nl_embed file header name)
     "// Written by the build from ${file}.\ninline constexpr char ${name}[] = R\"nlfile(${text})nlfile\";\n" @ONLY)
 endfunction()
 
-# nl_embed_folder(FOLDER HEADER NAME): generated/HEADER holds every FOLDER/*.yaml, in the order of names, as the array
-# NAME of {file name, text}.
-function(nl_embed_folder folder header name)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.yaml)
-  set(entries "")
-  foreach(file ${files})
-    file(READ ${file} text)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    get_filename_component(file_name ${file} NAME)
-    string(APPEND entries "    {\"${file_name}\", R\"nlfile(${text})nlfile\"},\n")
-  endforeach()
-  set(content "// Written by the build from ${folder}/*.yaml.\n#include \"base/embedded_file.h\"\n")
-  string(APPEND content "inline constexpr nl::EmbeddedFile ${name}[] = {\n${entries}};\n")
-  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/generated/${header} CONTENT "${content}")
-endfunction()
-
-# nl_embed_bytes(FOLDER HEADER NAME): generated/HEADER holds every file below FOLDER, in the order of names, as the array
+# nl_embed_folder(FOLDER HEADER NAME): generated/HEADER holds every file below FOLDER, in the order of names, as the array
 # NAME of {path below FOLDER, bytes}. A literal of escapes: no tool of the target is needed, and compilers read it fast.
-function(nl_embed_bytes folder header name)
+function(nl_embed_folder folder header name)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*)
   set(entries "")
   foreach(file ${files})

@@ -14,6 +14,11 @@ std::string grouped(int64_t number) {
   return (number < 0 ? "-" : "") + digits;
 }
 
+std::string counted(int64_t number, std::string_view one, std::string_view many) {
+  const std::string plural = many.empty() ? std::string(one) + "s" : std::string(many);
+  return grouped(number) + " " + (number == 1 ? std::string(one) : plural);
+}
+
 std::string duration_text(int64_t ns) {
   const auto value = static_cast<double>(ns);
   const double size = std::fabs(value);

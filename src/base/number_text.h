@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace nl {
 
 /// 1234567 -> 1,234,567
 std::string grouped(int64_t number);
+/// 1 row, 2,000 rows; `many` where an s is not enough.
+std::string counted(int64_t number, std::string_view one, std::string_view many = {});
 /// 468153602 -> 468.154 ms
 std::string duration_text(int64_t ns);
 /// The same with its sign: +468.154 ms; 0 ns has none.

@@ -394,64 +394,73 @@ bool wants_json(int argc, char** argv) {
   return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
-int parse_and_run(int argc, char** argv) {
-  GlobalOptions global;
-  CLI::App app(kIntroduction, "neurolens");
-  app.footer(footer());
-  app.set_version_flag("--version", "neurolens " NEUROLENS_VERSION);
-  add_global_options(app, global);
-  const std::string word = first_word(argc, argv);
-  const bool opens_file = !word.empty() && !is_verb(word);
-  if (opens_file) {
-    app.allow_extras();
-  } else {
+/// What the command line may hold: verbs with their options, or a file alone.
+struct CommandLine {
+  explicit CommandLine(bool is_file) : opens_file(is_file), app(kIntroduction, "neurolens") {
+    app.footer(footer());
+    app.set_version_flag("--version", "neurolens " NEUROLENS_VERSION);
+    add_global_options(app, global);
+    if (opens_file) {
+      app.allow_extras();
+      return;
+    }
     app.require_subcommand(0, 1);
-  }
-  std::vector<std::unique_ptr<Command>> commands;
-  std::string shell;
-  CLI::App* completion = nullptr;
-  if (!opens_file) {
     commands = add_commands(app, global);
     completion = app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", shell, "bash, zsh or fish")
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() != 0 && wants_json(argc, argv)) {
-      global.json = true;
-      return Call(global, "").fail(word.empty() ? "cli" : word, Error{ErrorCode::kBadInput, e.what()});
-    }
-    std::ostringstream help, complaint;
-    if (app.exit(e, help, complaint) == 0) return print(help.str());
-    say("{}{}", help.str(), complaint.str());
-    return kExitUsage;
+
+  bool opens_file;
+  GlobalOptions global;
+  CLI::App app;
+  std::vector<std::unique_ptr<Command>> commands;
+  CLI::App* completion = nullptr;
+  std::string shell;
+};
+
+/// Also the end of --help and --version.
+int end_of_parsing(CommandLine& line, const CLI::ParseError& error, const std::string& word, bool as_json) {
+  if (error.get_exit_code() != 0 && as_json) {
+    line.global.json = true;
+    return Call(line.global, "").fail(word.empty() ? "cli" : word, Error{ErrorCode::kBadInput, error.what()});
   }
-  if (opens_file) {
-    if (app.remaining().size() != 1) {
-      say("neurolens: one file at a time; neurolens import takes several\n");
-      return kExitUsage;
-    }
-    return open_file(app, global, joined(argc, argv));
-  }
-  for (const auto& command : commands) {
-    if (!command->app->parsed()) continue;
-    Call call(global, joined(argc, argv));
-    auto parameters = parameters_of(command->values, command->schema);
-    if (!parameters) return call.fail(command->operation->name, parameters.error());
-    return call.run(*command->operation, *parameters, true);
-  }
-  if (completion->parsed()) {
-    return print(completion_script(shell));
-  }
-  return print(app.help() + first_steps(global));
+  std::ostringstream help, complaint;
+  if (line.app.exit(error, help, complaint) == 0) return print(help.str());
+  say("{}{}", help.str(), complaint.str());
+  return kExitUsage;
 }
 
-}  // namespace
+int run_file(CommandLine& line, const std::string& typed) {
+  if (line.app.remaining().size() == 1) return open_file(line.app, line.global, typed);
+  say("neurolens: one file at a time; neurolens import takes several\n");
+  return kExitUsage;
+}
 
-namespace {
+int run_command(const Command& command, const GlobalOptions& global, const std::string& typed) {
+  Call call(global, typed);
+  auto parameters = parameters_of(command.values, command.schema);
+  if (!parameters) return call.fail(command.operation->name, parameters.error());
+  return call.run(*command.operation, *parameters, true);
+}
+
+int parse_and_run(int argc, char** argv) {
+  const std::string word = first_word(argc, argv);
+  CommandLine line(!word.empty() && !is_verb(word));
+  try {
+    line.app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return end_of_parsing(line, e, word, wants_json(argc, argv));
+  }
+  const std::string typed = joined(argc, argv);
+  if (line.opens_file) return run_file(line, typed);
+  for (const auto& command : line.commands) {
+    if (command->app->parsed()) return run_command(*command, line.global, typed);
+  }
+  if (line.completion->parsed()) return print(completion_script(line.shell));
+  return print(line.app.help() + first_steps(line.global));
+}
 
 /// A closed standard stream must not become the number of a ledger's file, which then gets our messages. That
 /// results cannot be written stays an error.

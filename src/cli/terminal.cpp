@@ -40,7 +40,8 @@ ops::TextStyle stdout_style(Color color) {
   const bool wanted =
       color == Color::kAlways || (color == Color::kAuto && (no_color == nullptr || *no_color == '\0'));
   style.color = color == Color::kAlways || (wanted && is_capable_terminal(STDOUT_FILENO));
-  if (::isatty(STDOUT_FILENO) != 0) style.width = std::min(terminal_width(STDOUT_FILENO), 160);
+  style.breaks_lines = ::isatty(STDOUT_FILENO) != 0;
+  if (style.breaks_lines) style.width = std::min(terminal_width(STDOUT_FILENO), 160);
   return style;
 }
 

@@ -322,19 +322,19 @@ Comparability comparability(const RunFacts& base, const RunFacts& next, const Si
   return out;
 }
 
-std::vector<std::string> differences(const RunFacts& base, const RunFacts& next) {
+std::vector<FactDifference> differences(const RunFacts& base, const RunFacts& next) {
   std::map<std::string, std::string> before, after;
   add_versions(base, before);
   add_versions(next, after);
-  std::vector<std::string> out;
+  const auto known = [](const std::string& value) { return value.empty() ? "?" : value; };
+  std::vector<FactDifference> out;
   for (const auto& [name, value] : before) {
     const auto it = after.find(name);
     const std::string now = it == after.end() ? "" : it->second;
-    if (now != value)
-      out.push_back(fmt::format("{}: {} → {}", name, value.empty() ? "?" : value, now.empty() ? "?" : now));
+    if (now != value) out.push_back({name, known(value), known(now)});
   }
   for (const auto& [name, value] : after) {
-    if (!before.contains(name)) out.push_back(fmt::format("{}: ? → {}", name, value));
+    if (!before.contains(name)) out.push_back({name, "?", value});
   }
   return out;
 }

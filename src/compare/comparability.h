@@ -55,8 +55,14 @@ Comparability comparability(const RunFacts& base, const RunFacts& next);
 Comparability comparability(const RunFacts& base, const RunFacts& next, const Side& base_side,
                             const Side& next_side, const Changes& changes);
 
-/// Labels, versions and devices that differ, as "driver: 550.54 → 580.95".
-std::vector<std::string> differences(const RunFacts& base, const RunFacts& next);
+/// A label, a version or the devices, where the two runs say other things; "?" where one says nothing.
+struct FactDifference {
+  std::string key, base, next;
+  /// driver: 550.54 → 580.95
+  std::string text() const { return key + ": " + base + " → " + next; }
+};
+/// By key, those that the base has first.
+std::vector<FactDifference> differences(const RunFacts& base, const RunFacts& next);
 
 nlohmann::json to_json(const Comparability& comparability);
 

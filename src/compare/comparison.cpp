@@ -175,7 +175,9 @@ class Comparer {
     out["mode"] = mode_name(mode_);
     out["comparability"] = to_json(score);
     add_verdict(out, score);
-    out["differences"] = differences(input(0).facts, input(1).facts);
+    out["differences"] = json::array();
+    for (const auto& one : differences(input(0).facts, input(1).facts))
+      out["differences"].push_back(one.text());
     out["statistics"] = statistics_json();
     if (options_.with_figures) {
       add_strip(out["base"], base, 0);

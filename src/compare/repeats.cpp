@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "stats/rank_test.h"
+#include "stats/sample.h"
+
 namespace nl::compare {
 namespace {
 
@@ -30,9 +33,8 @@ std::vector<double> values_of(const std::vector<RunSample>& runs, Get&& get) {
   return values;
 }
 
-double middle(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
+double middle(const std::vector<double>& values) {
+  return stats::median(stats::sorted(values));
 }
 
 /// Names that stand on both sides of one row and nowhere else.
@@ -156,8 +158,8 @@ json to_json(const stats::Judgement& judgement) {
   put(out, "ratio_of_medians", judgement.ratio_of_medians);
   put(out, "shift_ns", judgement.shift);
   put(out, "cliffs_delta", judgement.cliffs_delta);
-  put(out, "p", judgement.p);
-  put(out, "p_adjusted", judgement.p_adjusted);
+  if (judgement.p) out["p"] = stats::rounded_p(*judgement.p);
+  if (judgement.p_adjusted) out["p_adjusted"] = stats::rounded_p(*judgement.p_adjusted);
   put(out, "runs_needed", judgement.runs_needed);
   put(out, "more_runs", judgement.more_runs);
   if (!judgement.reason.empty()) out["reason"] = judgement.reason;

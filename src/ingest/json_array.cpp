@@ -83,6 +83,99 @@ void JsonArraySplitter::make_room(JsonWindow& window, size_t size) {
   window.text = window.memory.get() + 63;  // text[1] is aligned to 64
 }
 
+/// A window on its way: text, what the scan has seen of it, and where it may be cut.
+struct JsonArraySplitter::Filling {
+  size_t goal;  ///< how far it is filled; its memory may be larger, from a large element before
+  size_t size;  ///< bytes of text
+  size_t scanned = 0;
+  size_t end = kNoOffset;  ///< of the bracket that closes the array
+  size_t cut = kNoOffset;  ///< of the comma behind the last whole element
+  bool source_ended = false;
+  JsonScanState state = {};
+  std::vector<std::pair<size_t, JsonScanState>> marks = {};  ///< where each piece begins
+  size_t searched = 0;  ///< marks before which there is nothing to cut at
+};
+
+JsonArraySplitter::Filling JsonArraySplitter::begin(JsonWindow& window) {
+  const size_t goal = std::max(limits_.window_bytes, carried_.size() + kPiece);
+  make_room(window, goal);
+  window.array = finder_.found();
+  window.offset = offset_;
+  std::memcpy(window.text + 1, carried_.data(), carried_.size());
+  return Filling{.goal = goal, .size = carried_.size()};
+}
+
+/// Up to the goal, the end of the array or that of the source; each piece is scanned while it is in the
+/// cache.
+Result<void> JsonArraySplitter::fill(const JsonWindow& window, Filling& filling) {
+  char* const text = window.text + 1;
+  while (filling.end == kNoOffset && !filling.source_ended && filling.size + kPiece <= filling.goal) {
+    NL_TRY(const size_t n, source_.read(text + filling.size, kPiece));
+    filling.source_ended = n < kPiece;
+    filling.size += n;
+    if (filling.source_ended) std::memset(text + filling.size, ' ', 64);
+    const size_t to = (filling.source_ended ? filling.size + 63 : filling.size) & ~size_t{63};
+    filling.marks.emplace_back(filling.scanned, filling.state);
+    filling.end = scan_(text, filling.scanned, to, filling.state, nullptr);
+    filling.scanned = to;
+  }
+  if (filling.end != kNoOffset || !filling.source_ended) return {};
+  return Error{ErrorCode::kBadInput,
+               "the array \"" + keys_[window.array] + "\" is not closed: the text ends at byte " +
+                   std::to_string(source_.text_bytes()),
+               "the file is truncated: copy it again, or record it again"};
+}
+
+/// Behind the last whole element, searching backwards.
+void JsonArraySplitter::find_cut(const JsonWindow& window, Filling& filling) {
+  const auto& marks = filling.marks;
+  for (size_t k = marks.size(); k-- > filling.searched && filling.cut == kNoOffset;) {
+    auto [from, mark] = marks[k];
+    const size_t to = k + 1 < marks.size() ? marks[k + 1].first : filling.scanned;
+    scan_(window.text + 1, from, to, mark, &filling.cut);
+  }
+  filling.searched = marks.size();
+}
+
+/// For an element that is larger than the window.
+Result<void> JsonArraySplitter::grow(JsonWindow& window, Filling& filling) {
+  if (filling.goal >= limits_.max_element_bytes) {
+    return limit_error("an element at byte " + std::to_string(window.offset) + " is larger than " +
+                       std::to_string(limits_.max_element_bytes) + " bytes");
+  }
+  filling.goal =
+      std::min(filling.goal + limits_.window_bytes, std::max(limits_.max_element_bytes, filling.goal));
+  if (filling.goal > window.capacity) make_room(window, std::max(filling.goal, window.capacity * 2));
+  return {};
+}
+
+/// The array ends in this window: what is behind it belongs to the envelope, or to the next array.
+Result<void> JsonArraySplitter::leave_array(const JsonWindow& window, const Filling& filling) {
+  const char* const text = window.text + 1;
+  const size_t end = filling.end;
+  if (text[end] != ']') {  // the scan does not tell brackets apart
+    return Error{ErrorCode::kBadInput, "an array is closed by the wrong bracket at byte " +
+                                           std::to_string(window.offset + static_cast<int64_t>(end))};
+  }
+  NL_CHECK(keep_envelope("[]"));
+  const std::string_view behind(text + end + 1, filling.size > end ? filling.size - end - 1 : 0);
+  in_array_ = false;
+  ended_ = finder_.all_found();
+  if (ended_) return read_tail(behind);
+  carried_ = behind;
+  return {};
+}
+
+/// Makes the text up to the cut an array of its own.
+void JsonArraySplitter::close(JsonWindow& window, size_t cut) {
+  offset_ += static_cast<int64_t>(cut) + 1;
+  window.is_whole = std::exchange(first_, false) && !in_array_;
+  window.text[0] = '[';
+  window.text[cut + 1] = ']';
+  window.size = cut + 2;
+  std::memset(window.text + window.size, ' ', std::min(kJsonPadding, size_t{64}));
+}
+
 Result<bool> JsonArraySplitter::next(JsonWindow& window) {
   if (ended_) return false;
   if (!in_array_) {
@@ -90,80 +183,21 @@ Result<bool> JsonArraySplitter::next(JsonWindow& window) {
     ended_ = !found;
     if (ended_) return false;
   }
-  window.array = finder_.found();
-
-  // How far the window is filled; its memory may be larger, from a large element before.
-  size_t goal = std::max(limits_.window_bytes, carried_.size() + kPiece);
-  make_room(window, goal);
-  window.offset = offset_;
-  char* text = window.text + 1;
-  std::memcpy(text, carried_.data(), carried_.size());
-  size_t size = carried_.size();
-  size_t scanned = 0;
-  size_t end = kNoOffset;
-  size_t cut = kNoOffset;
-  bool source_ended = false;
-  JsonScanState state;
-  std::vector<std::pair<size_t, JsonScanState>> marks;
-  size_t searched = 0;  // marks before which there is nothing to cut at
-  while (end == kNoOffset && cut == kNoOffset) {
-    // Fill the window piece by piece; each piece is scanned while it is in the cache.
-    while (end == kNoOffset && !source_ended && size + kPiece <= goal) {
-      NL_TRY(const size_t n, source_.read(text + size, kPiece));
-      source_ended = n < kPiece;
-      size += n;
-      if (source_ended) std::memset(text + size, ' ', 64);
-      const size_t to = source_ended ? (size + 63) & ~size_t{63} : size & ~size_t{63};
-      marks.emplace_back(scanned, state);
-      end = scan_(text, scanned, to, state, nullptr);
-      scanned = to;
-    }
-    if (end != kNoOffset) break;
-    if (source_ended) {
-      return Error{ErrorCode::kBadInput,
-                   "the array \"" + keys_[window.array] + "\" is not closed: the text ends at byte " +
-                       std::to_string(source_.text_bytes()),
-                   "the file is truncated: copy it again, or record it again"};
-    }
-    // No end in sight: cut behind the last whole element, searching backwards.
-    for (size_t k = marks.size(); k-- > searched && cut == kNoOffset;) {
-      auto [from, mark] = marks[k];
-      scan_(text, from, k + 1 < marks.size() ? marks[k + 1].first : scanned, mark, &cut);
-    }
-    searched = marks.size();
-    if (cut == kNoOffset) {
-      if (goal >= limits_.max_element_bytes) {
-        return limit_error("an element at byte " + std::to_string(window.offset) + " is larger than " +
-                           std::to_string(limits_.max_element_bytes) + " bytes");
-      }
-      goal = std::min(goal + limits_.window_bytes, std::max(limits_.max_element_bytes, goal));
-      if (goal > window.capacity) make_room(window, std::max(goal, window.capacity * 2));
-      text = window.text + 1;
-    }
+  Filling filling = begin(window);
+  for (;;) {
+    NL_CHECK(fill(window, filling));
+    if (filling.end != kNoOffset) break;
+    find_cut(window, filling);
+    if (filling.cut != kNoOffset) break;
+    NL_CHECK(grow(window, filling));
   }
-
-  if (end != kNoOffset) {
-    if (text[end] != ']') {  // the scan does not tell brackets apart
-      return Error{ErrorCode::kBadInput, "an array is closed by the wrong bracket at byte " +
-                                             std::to_string(window.offset + static_cast<int64_t>(end))};
-    }
-    NL_CHECK(keep_envelope("[]"));
-    const std::string_view behind(text + end + 1, size > end ? size - end - 1 : 0);
-    in_array_ = false;
-    ended_ = finder_.all_found();
-    if (ended_) NL_CHECK(read_tail(behind));
-    if (!ended_) carried_ = behind;
-    cut = end;
+  if (filling.end != kNoOffset) {
+    NL_CHECK(leave_array(window, filling));
+    close(window, filling.end);
   } else {
-    carried_.assign(text + cut + 1, size - cut - 1);
+    carried_.assign(window.text + 1 + filling.cut + 1, filling.size - filling.cut - 1);
+    close(window, filling.cut);
   }
-  offset_ += static_cast<int64_t>(cut) + 1;
-  window.is_whole = first_ && end != kNoOffset;
-  first_ = false;
-  window.text[0] = '[';
-  text[cut] = ']';
-  window.size = cut + 2;
-  std::memset(window.text + window.size, ' ', std::min(kJsonPadding, size_t{64}));
   return true;
 }
 

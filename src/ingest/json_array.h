@@ -55,6 +55,14 @@ class JsonArraySplitter {
   Result<void> keep_envelope(std::string_view text);
   void make_room(JsonWindow& window, size_t size);
 
+  struct Filling;
+  Filling begin(JsonWindow& window);
+  Result<void> fill(const JsonWindow& window, Filling& filling);
+  void find_cut(const JsonWindow& window, Filling& filling);
+  Result<void> grow(JsonWindow& window, Filling& filling);
+  Result<void> leave_array(const JsonWindow& window, const Filling& filling);
+  void close(JsonWindow& window, size_t cut);
+
   ByteSource& source_;
   std::vector<std::string> keys_;
   JsonArrayFinder finder_;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/decimal.h"
+#include "base/path_text.h"
 #include "ingest/csv_reader.h"
 
 namespace nl::ingest {
@@ -52,11 +53,6 @@ LaunchFact fact_of(std::string_view name) {
   const auto it = std::lower_bound(std::begin(kFacts), std::end(kFacts), name,
                                    [](const NamedFact& f, std::string_view n) { return f.name < n; });
   return it != std::end(kFacts) && it->name == name ? it->fact : LaunchFact::kNone;
-}
-
-std::string_view without_folder(std::string_view path) {
-  const size_t slash = path.find_last_of("/\\");
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 bool fits(int64_t value, bool is_small) {
@@ -325,7 +321,7 @@ Result<void> NcuLaunches::end() {
   set_number(row, profiled_launches::context_id, identity_.context, "context", true);
   set_number(row, profiled_launches::stream, identity_.stream, "stream", false);
   writer_.set_text(kTable, row, profiled_launches::kernel_name, identity_.kernel);
-  writer_.set_text(kTable, row, profiled_launches::process_name, without_folder(identity_.process_name));
+  writer_.set_text(kTable, row, profiled_launches::process_name, foreign_base_name(identity_.process_name));
   writer_.set_text(kTable, row, profiled_launches::device_name, facts_.device_name);
   writer_.set_text(kTable, row, profiled_launches::compute_capability, capability());
   set_dimensions(row, identity_.grid, "grid_size", LaunchFact::kGridSize, LaunchFact::kGridX,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ingest/row_loop.h"
 
 namespace nl::ingest {
 namespace {
@@ -292,13 +293,7 @@ void note_foreign_line(std::string_view line, model::RunInfo& info) {
 Result<void> read_ncu_tables(CsvReader& reader, const ReadOptions& options, const ByteSource& source,
                              NcuLaunches& launches, model::RunInfo& info) {
   Tables tables(reader, launches, info);
-  for (int64_t n = 0;; n++) {
-    NL_TRY(const bool more, tables.next());
-    if (!more) return {};
-    if (n % 256 != 0) continue;
-    if (options.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
-    options.progress(source);
-  }
+  return for_each_row(source, options, [&] { return tables.next(); });
 }
 
 }  // namespace nl::ingest

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ingest/ncu_tables.h"
+#include "ingest/row_loop.h"
 
 namespace nl::ingest {
 namespace {
@@ -220,15 +221,13 @@ bool has_ncu_text(std::string_view text) {
 Result<void> read_ncu_text(CsvReader& reader, const ReadOptions& options, const ByteSource& source,
                            NcuLaunches& launches, model::RunInfo& info) {
   TextPage page(reader, launches, info);
-  for (int64_t n = 0;; n++) {
+  NL_CHECK(for_each_row(source, options, [&]() -> Result<bool> {
     std::string_view line;
     NL_TRY(const bool found, reader.next_line(line));
-    if (!found) return page.finish();
-    NL_CHECK(page.take(line));
-    if (n % 256 != 0) continue;
-    if (options.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
-    options.progress(source);
-  }
+    if (found) NL_CHECK(page.take(line));
+    return found;
+  }));
+  return page.finish();
 }
 
 }  // namespace nl::ingest

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/path_text.h"
 #include "base/process.h"
 #include "ops/run_labels.h"
-#include "ops/text.h"
 
 namespace nl::ops {
 namespace {

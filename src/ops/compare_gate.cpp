@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
-
 #include "base/number_text.h"
 
 namespace nl::ops {
@@ -28,21 +26,6 @@ GateResult judge_untested(const json& comparison, const GateOptions& options) {
 }
 
 }  // namespace
-
-Result<double> parse_share(const std::string& option, const std::string& text) {
-  std::string number = text;
-  const bool percent = !number.empty() && number.back() == '%';
-  if (percent) number.pop_back();
-  while (!number.empty() && number.back() == ' ') number.pop_back();
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  const double share = percent ? value / 100 : value;
-  const bool fine = error == std::errc() && end == number.data() + number.size() && share >= 0 && share <= 10;
-  if (!fine)
-    return Error{ErrorCode::kBadInput, fmt::format("{} takes a share, not: {}", option, text),
-                 "such as 3% or 0.03"};
-  return share;
-}
 
 GateResult judge_gate(const json& comparison, const GateOptions& options) {
   const std::string verdict = comparison["verdict"];

@@ -23,14 +23,17 @@ std::string delta_bar(int64_t delta, int64_t largest, size_t half) {
   return left + "│" + right;
 }
 
+constexpr size_t kTextColumn = 12;  // behind "  verdict   "
+
 std::string verdict_text(const json& data, const TextStyle& style) {
   std::string verdict = data["verdict"];
   std::replace(verdict.begin(), verdict.end(), '_', ' ');
-  std::string out = "  " + bold("verdict   " + verdict, style);
+  std::string text = verdict;
   const auto& reasons = data["reasons"];
   for (size_t i = 0; i < std::min<size_t>(3, reasons.size()); i++)
-    out += (i == 0 ? ": " : "; ") + reasons[i].get<std::string>();
-  return out + "\n";
+    text += (i == 0 ? ": " : "; ") + reasons[i].get<std::string>();
+  return "  " + bold("verdict   " + verdict, style) +
+         behind_column(text, kTextColumn, style).substr(verdict.size()) + "\n";
 }
 
 std::string wall_text(const json& data, const TextStyle& style) {
@@ -50,8 +53,8 @@ std::string warm_up_text(const json& data, const TextStyle& style) {
   const int64_t base = data["base"]["warm_up_left_out"], next = data["new"]["warm_up_left_out"];
   if (base == 0 && next == 0) return "";
   return "  " +
-         dim(fmt::format("left out as warm-up: the first {} and {} steps (--keep-warm-up counts them)", base,
-                         next),
+         dim(fmt::format("left out as warm-up: the first {} and {} (--keep-warm-up counts them)", base,
+                         counted(next, "step")),
              style) +
          "\n";
 }
@@ -60,13 +63,10 @@ std::string score_text(const json& data, const TextStyle& style) {
   std::string unlike;
   for (const json& factor : data["comparability"]["factors"]) {
     if (factor["state"] != "different") continue;
-    unlike += (unlike.empty() ? "" : ", ") + factor["name"].get<std::string>();
+    unlike += (unlike.empty() ? "; differs: " : ", ") + factor["name"].get<std::string>();
   }
-  return "  " +
-         dim(fmt::format("comparable {:.2f}{}", data["comparability"]["score"].get<double>(),
-                         unlike.empty() ? "" : "; differs: " + unlike),
-             style) +
-         "\n";
+  const std::string score = fmt::format("{:.2f}{}", data["comparability"]["score"].get<double>(), unlike);
+  return "  " + dim("comparable " + behind_column(score, kTextColumn + 1, style), style) + "\n";
 }
 
 std::string tested_text(const json& statistics, const TextStyle& style) {
@@ -116,7 +116,7 @@ std::string changes_text(const json& data, const TextStyle& style) {
   const auto time = [](const json& side) {
     return side.is_null() ? std::string("-") : duration_text(side["time_ns"]);
   };
-  const size_t width = style.width > 100 ? static_cast<size_t>(style.width) - 75 : 28;
+  const auto width = static_cast<size_t>(std::max(style.width - 72, 14));
   for (const json& change : data["changes"]) {
     if (change["delta_ns"] == 0) continue;
     table.add({signed_duration_text(change["delta_ns"]), time(change["base"]), time(change["new"]),
@@ -126,7 +126,8 @@ std::string changes_text(const json& data, const TextStyle& style) {
   std::string out = "\nWhat changed in the work, largest first\n" + table.text("  ", true, style);
   const int64_t rest = data["not_shown"]["rows"];
   if (rest > 0)
-    out += fmt::format("  {} more rows: {}\n", rest, signed_duration_text(data["not_shown"]["delta_ns"]));
+    out += fmt::format("  {}: {}\n", counted(rest, "more row"),
+                       signed_duration_text(data["not_shown"]["delta_ns"]));
   return out;
 }
 

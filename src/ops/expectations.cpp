@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "ops/compare_gate.h"
+#include "ops/share.h"
 
 namespace nl::ops {
 namespace {

@@ -13,12 +13,12 @@
 
 #include "assemble/assemble.h"
 #include "base/files.h"
+#include "base/path_text.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "capture/convert_report.h"
 #include "ingest/adapter.h"
 #include "ops/source_sink.h"
-#include "ops/text.h"
 #include "store/bundle_reader.h"
 #include "store/bundle_writer.h"
 #include "store/run_document.h"
@@ -40,8 +40,9 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
+/// Says which file it was, unless the error does.
 Error with_path(Error error, const std::string& path) {
-  error.message = path + ": " + error.message;
+  if (!error.message.ends_with(": " + path)) error.message = path + ": " + error.message;
   return error;
 }
 

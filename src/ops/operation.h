@@ -58,6 +58,7 @@ struct Outcome {
 struct TextStyle {
   bool color = false;
   int width = 100;
+  bool breaks_lines = false;  ///< a terminal: a list that does not fit is broken between its items
 };
 
 struct Operation {

@@ -4,9 +4,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
+#include "ops/run_names.h"
 
 namespace nl::ops {
 namespace {
@@ -42,7 +46,40 @@ bool make_private(const std::string& folder) {
   return is_private(folder);
 }
 
+constexpr int64_t kKeptSeconds = 30 * 24 * 3600;
+
+bool is_short_id(std::string_view text) {
+  return text.size() == kShortId && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// run-ID.html, compare-ID-ID.html, .new-XXXXXX
+bool is_ours(std::string_view name) {
+  if (name.starts_with(".new-")) return name.size() == std::string_view(".new-XXXXXX").size();
+  if (!name.ends_with(".html")) return false;
+  name.remove_suffix(std::string_view(".html").size());
+  if (name.starts_with("run-")) return is_short_id(name.substr(4));
+  return name.starts_with("compare-") && name.size() == 8 + 2 * kShortId + 1 &&
+         is_short_id(name.substr(8, kShortId)) && name[8 + kShortId] == '-' &&
+         is_short_id(name.substr(9 + kShortId));
+}
+
+bool is_old(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && std::time(nullptr) - info.st_mtime > kKeptSeconds;
+}
+
 }  // namespace
+
+void remove_old_pages(const std::string& folder) {
+  std::error_code failed;
+  std::vector<std::string> old;
+  for (std::filesystem::directory_iterator it(folder, failed), end; !failed && it != end;
+       it.increment(failed)) {
+    if (is_ours(it->path().filename().string()) && is_old(it->path().string()))
+      old.push_back(it->path().string());
+  }
+  for (const std::string& path : old) remove_tree(path);
+}
 
 Result<std::string> page_folder() {
   std::string tried;

@@ -12,4 +12,8 @@ namespace nl::ops {
 /// ~/.cache/neurolens/pages, a folder of this user in $TMPDIR or /tmp.
 Result<std::string> page_folder();
 
+/// Removes pages that `view` made and what a killed one left, if nobody wrote them for 30 days. Nothing else
+/// in the folder is touched; what cannot be removed stays.
+void remove_old_pages(const std::string& folder);
+
 }  // namespace nl::ops

@@ -22,9 +22,11 @@ Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, con
 /// id.
 Result<NamedRun> resolve_run_unread(Context& context, const std::string& name);
 
+inline constexpr size_t kShortId = 12;
+
 /// The first characters of an id, enough to type.
 inline std::string short_id(const std::string& run_id) {
-  return run_id.substr(0, 12);
+  return run_id.substr(0, kShortId);
 }
 
 }  // namespace nl::ops

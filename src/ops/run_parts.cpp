@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "base/path_text.h"
 #include "ingest/adapter.h"
-#include "ops/text.h"
 
 namespace nl::ops {
 namespace {

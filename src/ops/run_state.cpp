@@ -39,6 +39,17 @@ std::string line(const char* name, const std::string& text, const TextStyle& sty
 
 }  // namespace
 
+bool is_in_ledger(const Context& context, const NamedRun& run) {
+  return run.bundle == context.ledger_folder + "/runs/" + run.run_id;
+}
+
+Result<std::vector<store::Label>> labels_of_run(const Context& context, const NamedRun& run,
+                                                const json& document) {
+  if (!is_in_ledger(context, run)) return store::merge_labels(store::source_labels(document), {});
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  return ledger.labels(run.run_id, document);
+}
+
 json note_json(const store::Note& note) {
   return {{"note", note.note_id},
           {"written_at_ns", note.written.at_ns},

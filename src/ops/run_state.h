@@ -2,12 +2,20 @@
 // What the state says of a run, as JSON and as text: labels with their origins, tags, notes, baselines.
 
 #include <string>
+#include <vector>
 
 #include "ops/operation.h"
 #include "ops/run_names.h"
 #include "store/ledger.h"
 
 namespace nl::ops {
+
+/// False for a bundle elsewhere: no state is kept for it.
+bool is_in_ledger(const Context& context, const NamedRun& run);
+
+/// By key. A bundle elsewhere has those of its source.
+Result<std::vector<store::Label>> labels_of_run(const Context& context, const NamedRun& run,
+                                                const nlohmann::json& document);
 
 /// {labels, past_labels, tags, notes, baselines} of a run in the ledger.
 Result<nlohmann::json> run_state_json(store::Ledger& ledger, const NamedRun& run,

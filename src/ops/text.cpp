@@ -15,6 +15,17 @@ size_t screen_width(std::string_view text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+/// The same of a text with colours that bold() and others gave it.
+size_t styled_width(std::string_view text) {
+  size_t columns = 0;
+  while (!text.empty()) {
+    const size_t escape = std::min(text.find('\x1b'), text.size());
+    columns += screen_width(text.substr(0, escape));
+    text.remove_prefix(std::min(text.find('m', escape), text.size() - 1) + 1);
+  }
+  return columns;
+}
+
 std::string styled(std::string_view text, const char* code, const TextStyle& style) {
   if (!style.color) return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
@@ -44,10 +55,6 @@ std::string time_text(int64_t unix_ns) {
   localtime_r(&seconds, &local);
   return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday,
                      local.tm_hour, local.tm_min);
-}
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 std::string shortened(std::string_view raw, size_t width) {
@@ -82,6 +89,31 @@ std::string wrapped(std::string_view text, std::string_view indent, int width) {
     text.remove_prefix(std::min(text.size(), end + 1));
   }
   return out;
+}
+
+std::string listed(const std::vector<std::string>& items, std::string_view between, std::string_view indent,
+                   const TextStyle& style) {
+  const auto room = static_cast<size_t>(std::max(style.width, 40));
+  std::string out;
+  size_t column = indent.size();
+  for (size_t i = 0; i < items.size(); i++) {
+    const std::string_view behind = i + 1 < items.size() ? between : "";
+    const size_t width = styled_width(items[i]), sign = behind.find_last_not_of(' ') + 1;
+    if (style.breaks_lines && i > 0 && column + width + sign > room) {
+      out.erase(out.find_last_not_of(' ') + 1);
+      out += "\n" + std::string(indent);
+      column = indent.size();
+    }
+    out += items[i] + std::string(behind);
+    column += width + behind.size();
+  }
+  return out;
+}
+
+std::string behind_column(std::string_view text, size_t column, const TextStyle& style) {
+  if (!style.breaks_lines || text.empty()) return std::string(text);
+  const std::string lines = wrapped(text, std::string(column, ' '), style.width);
+  return lines.substr(column, lines.size() - column - 1);
 }
 
 std::string bold(std::string_view text, const TextStyle& style) {

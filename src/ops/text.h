@@ -13,12 +13,15 @@ namespace nl::ops {
 
 /// Unix time -> 2026-11-15 05:18 (local time)
 std::string time_text(int64_t unix_ns);
-/// What stands behind the last slash.
-std::string base_name(const std::string& path);
 /// At most `width` characters, the middle left out; never cuts a UTF-8 character in two.
 std::string shortened(std::string_view text, size_t width);
 /// Lines of at most `width` characters, broken at blanks, each behind `indent`.
 std::string wrapped(std::string_view text, std::string_view indent, int width);
+/// Items in one line; if the style breaks lines and they do not fit, in several, each behind `indent`.
+std::string listed(const std::vector<std::string>& items, std::string_view between, std::string_view indent,
+                   const TextStyle& style);
+/// Text that starts in this column; if the style breaks lines, its next lines do too.
+std::string behind_column(std::string_view text, size_t column, const TextStyle& style);
 /// A bar of at most `width` blocks for a share of 0 to 1.
 std::string bar(double share, size_t width);
 

@@ -1,14 +1,12 @@
 #include "ops/trend.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "compare/comparability.h"
 #include "ops/run_measures.h"
+#include "stats/rank_test.h"
 #include "stats/sample.h"
 #include "store/run_document.h"
 
@@ -81,15 +79,12 @@ std::vector<compare::RunFacts> facts_of(const store::Ledger& ledger, const std::
   return list;
 }
 
-std::string key_of(const std::string& difference) {
-  return difference.substr(0, difference.find(": "));
-}
+using Differences = std::vector<compare::FactDifference>;
 
 /// Whether all runs on one side differ from all on the other in this.
-bool is_lasting(const std::string& key, const std::vector<std::vector<std::string>>& pairs) {
-  return std::all_of(pairs.begin(), pairs.end(), [&](const std::vector<std::string>& differences) {
-    return std::any_of(differences.begin(), differences.end(),
-                       [&](const auto& d) { return key_of(d) == key; });
+bool is_lasting(const std::string& key, const std::vector<Differences>& pairs) {
+  return std::all_of(pairs.begin(), pairs.end(), [&](const Differences& differences) {
+    return std::any_of(differences.begin(), differences.end(), [&](const auto& d) { return d.key == key; });
   });
 }
 
@@ -102,13 +97,13 @@ json differences_json(const store::Ledger& ledger, const std::vector<Point>& poi
   const auto after = facts_of(ledger, points, at, std::min(to, at + kRuns));
   json lasting = json::array(), passing = json::array();
   if (before.empty() || after.empty()) return lasting;
-  std::vector<std::vector<std::string>> pairs;
+  std::vector<Differences> pairs;
   for (const auto& a : before) {
     for (const auto& b : after) pairs.push_back(compare::differences(a, b));
   }
-  for (const std::string& what : compare::differences(before.back(), after.front())) {
-    const bool lasts = is_lasting(key_of(what), pairs);
-    (lasts ? lasting : passing).push_back({{"what", what}, {"lasts", lasts}});
+  for (const auto& one : compare::differences(before.back(), after.front())) {
+    const bool lasts = is_lasting(one.key, pairs);
+    (lasts ? lasting : passing).push_back({{"what", one.text()}, {"lasts", lasts}});
   }
   lasting.insert(lasting.end(), passing.begin(), passing.end());
   return lasting;
@@ -185,14 +180,6 @@ json moved_work(const store::Ledger& ledger, const std::vector<Point>& points, s
 
 // ---- One group
 
-/// The same text on every machine: the last digits of a p come from the mathematics of the system.
-double rounded_p(double p) {
-  const std::string text = fmt::format("{:.3g}", p);
-  double rounded = 0;
-  std::from_chars(text.data(), text.data() + text.size(), rounded);
-  return rounded;
-}
-
 std::string meaning(const stats::ChangePoint& point, const RunFigure& figure) {
   if (figure.direction() == "none" || point.after == point.before) return "changed";
   return (point.after > point.before) == (figure.direction() == "lower") ? "worse" : "better";
@@ -208,7 +195,7 @@ json change_json(const stats::ChangePoint& change, const std::vector<Point>& poi
           {"before", change.before},
           {"after", change.after},
           {"ratio", change.before == 0 ? json() : json(change.after / change.before)},
-          {"p", rounded_p(change.p)},
+          {"p", stats::rounded_p(change.p)},
           {"alert", change.alert},
           {"meaning", meaning(change, figure)}};
 }

@@ -83,8 +83,7 @@ int64_t largest_loss(const json& rows) {
 
 Cell spent(const json& side) {
   return with_below(duration(side["time_ns"]),
-                    {fmt::format("{} call{}, {}", grouped(side["calls"]), side["calls"] == 1 ? "" : "s",
-                                 percent_text(side["share"]))});
+                    {counted(side["calls"], "call") + ", " + percent_text(side["share"])});
 }
 
 /// The time that the new side would need if its calls used the peaks as well as those of the base.

@@ -65,8 +65,7 @@ std::vector<Bar> bars_of(const json& comparison) {
       hidden++;
     }
   }
-  if (bars.back().to != next)
-    add_step(bars, fmt::format("{} other part{}", hidden, hidden == 1 ? "" : "s"), next - bars.back().to);
+  if (bars.back().to != next) add_step(bars, counted(hidden, "other part"), next - bars.back().to);
   bars.push_back({"new", 0, next, "new", duration_text(next)});
   return bars;
 }

@@ -225,7 +225,7 @@ std::vector<Cell> change_cells(const json& change, int64_t largest) {
 std::string not_shown_words(const json& comparison) {
   const int64_t rows = comparison["not_shown"]["rows"];
   if (rows == 0) return "";
-  return fmt::format("{} more rows come to {}.", grouped(rows),
+  return fmt::format("{} to {}.", counted(rows, "more row comes", "more rows come"),
                      signed_duration_text(comparison["not_shown"]["delta_ns"]));
 }
 

@@ -6,6 +6,7 @@
 #include "report/device_label.h"
 #include "report/escape.h"
 #include "report/figures.h"
+#include "report/head_labels.h"
 #include "report/html_page.h"
 #include "report/sections.h"
 
@@ -107,10 +108,9 @@ std::string summary_html(const json& report) {
 
 std::string window_html(const json& report) {
   const json& window = report["analysis"]["window"];
-  return fmt::format("<figure id=\"window\"><h3>Window</h3><p>{}: {} in {} piece{}.</p>{}</figure>\n",
+  return fmt::format("<figure id=\"window\"><h3>Window</h3><p>{}: {} in {}.</p>{}</figure>\n",
                      html_name(text_of(window["name"]), 80), duration_text(window["total_ns"]),
-                     grouped(window["pieces"]), window["pieces"] == 1 ? "" : "s",
-                     query_html(report, "window"));
+                     counted(window["pieces"], "piece"), query_html(report, "window"));
 }
 
 std::string navigation_html(const std::vector<Chapter>& chapters) {
@@ -133,6 +133,15 @@ std::string hardware_words(const json& report) {
   return found.empty() ? "" : " on " + visible(found, 80);
 }
 
+std::string labels_html(const json& report) {
+  std::string out;
+  for (const auto& [key, value, origin] : head_labels(report)) {
+    out += fmt::format("{}{} <strong>{}</strong> ({})", out.empty() ? "Labels: " : ", ", html_name(key, 100),
+                       html_name(value, 100), html(origin));
+  }
+  return out.empty() ? "" : "<p class=\"facts\">" + out + "</p>";
+}
+
 }  // namespace
 
 std::string html_document(const json& report) {
@@ -142,9 +151,9 @@ std::string html_document(const json& report) {
   std::string out =
       page_head(title_with("NeuroLens report of run " + id.substr(0, 12), hardware_words(report)));
   out += fmt::format(
-      "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}, {}{}</p>{}</header>\n<main>\n",
+      "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}, {}{}</p>{}{}</header>\n<main>\n",
       html(id.substr(0, 12)), html_name(text_of(window["name"]), 80), duration_text(window["total_ns"]),
-      html(hardware_words(report)), navigation_html(chapters));
+      html(hardware_words(report)), labels_html(report), navigation_html(chapters));
   out += summary_html(report) + window_html(report) + findings_html(report);
   for (const Chapter& chapter : chapters) {
     out += fmt::format("<section id=\"{}\"><h2>{}</h2>\n", chapter.id, html(chapter.title));

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <set>
+#include <utility>
 
 #include "analyze/metric.h"
+#include "base/number_text.h"
 #include "report/escape.h"
 #include "report/figures.h"
 #include "report/summary.h"
@@ -79,7 +81,7 @@ class Comparison {
     return kWording.contains(key);
   }
   static std::string shown(const json& value) {
-    if (value.is_structured()) return std::to_string(value.size()) + " entries";
+    if (value.is_structured()) return counted(static_cast<int64_t>(value.size()), "entry", "entries");
     return visible(dumped(value), 100);
   }
   size_t most_;
@@ -92,6 +94,7 @@ json make_report(ReportInput input) {
   json report = {{"schema", kReportSchema},
                  {"tool", {{"name", "neurolens"}, {"version", std::move(input.tool_version)}}},
                  {"run", run_json(input.document)},
+                 {"labels", std::move(input.labels)},
                  {"options", std::move(input.options)},
                  {"top", input.top},
                  {"metrics", metrics_json()},
@@ -120,6 +123,16 @@ std::vector<std::string> differences(const json& report, const json& now, size_t
   Comparison comparison(most, report.value("tool", json()) == now["tool"]);
   comparison.compare("", report, now);
   return comparison.found;
+}
+
+std::vector<std::string> other_labels(const json& report, const json& now) {
+  std::set<std::string> keys;
+  for (const auto& [one, other] : {std::pair(&report, &now), std::pair(&now, &report)}) {
+    for (const auto& [key, label] : one->at("labels").items()) {
+      if (other->at("labels").value(key, json()) != label) keys.insert(visible(key, 100));
+    }
+  }
+  return {keys.begin(), keys.end()};
 }
 
 }  // namespace nl::report

@@ -6,6 +6,7 @@
 #include "report/device_label.h"
 #include "report/escape.h"
 #include "report/figures.h"
+#include "report/head_labels.h"
 #include "report/sections.h"
 
 namespace nl::report {
@@ -53,11 +54,22 @@ std::string section_text(const json& report, const Section& section) {
   return out + query_text(report, section.id);
 }
 
+std::string labels_text(const json& report) {
+  std::string out;
+  for (const auto& [key, value, origin] : head_labels(report)) {
+    out += fmt::format("{}{} {} ({})", out.empty() ? "Labels: " : ", ", markdown(visible(key, 100)),
+                       markdown_name(value, 100), origin);
+  }
+  return out.empty() ? "" : out + ".\n\n";
+}
+
 std::string title_text(const json& report, const std::string& what) {
   const json& window = report["analysis"]["window"];
   return "# " + what + "\n\n" +
          fmt::format("Run `{}`, window {}, {}.\n\n", report["run"]["run_id"].get<std::string>(),
-                     markdown_name(window["name"].get<std::string>(), 80), duration_text(window["total_ns"]));
+                     markdown_name(window["name"].get<std::string>(), 80),
+                     duration_text(window["total_ns"])) +
+         labels_text(report);
 }
 
 /// Each sentence with the figure that proves it.
@@ -107,8 +119,7 @@ std::string whole_report(const json& report) {
   std::string out = title_text(report, "Report") + "## Executive summary\n\n" + summary_text(report, "");
   const json& window = report["analysis"]["window"];
   out += anchor("window") + "## Window\n\n" +
-         fmt::format("{} in {} piece{}.\n\n", duration_text(window["total_ns"]), grouped(window["pieces"]),
-                     window["pieces"] == 1 ? "" : "s") +
+         fmt::format("{} in {}.\n\n", duration_text(window["total_ns"]), counted(window["pieces"], "piece")) +
          query_text(report, "window") + findings_text(report);
   for (const Chapter& chapter : chapters_of(report)) {
     out += anchor(chapter.id) + heading(2, chapter.title);

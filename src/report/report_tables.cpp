@@ -204,7 +204,7 @@ Table steps_table(const json& report, const json& device, size_t top) {
                           duration(parts[0]["idle_ns"])});
   }
   const int64_t left = steps["count"].get<int64_t>() - static_cast<int64_t>(count_shown);
-  if (left > 0) table.more = fmt::format("and {} more steps", grouped(left));
+  if (left > 0) table.more = "and " + counted(left, "more step");
   return table;
 }
 

@@ -144,8 +144,7 @@ Section modules(const json& report, const json& device) {
          share_bar(rows[i]["share"])});
   }
   if (most < rows.size())
-    section.table.more =
-        fmt::format("and {} more modules", grouped(static_cast<int64_t>(rows.size() - most)));
+    section.table.more = "and " + counted(static_cast<int64_t>(rows.size() - most), "more module");
   return section;
 }
 
@@ -177,7 +176,7 @@ Table roofline_table(const json& report, const json& roofline) {
          share_bar(op["roof_share"])});
   }
   if (most < roofline["ops"].size())
-    table.more = fmt::format("and {} more ops", grouped(static_cast<int64_t>(roofline["ops"].size() - most)));
+    table.more = "and " + counted(static_cast<int64_t>(roofline["ops"].size() - most), "more op");
   return table;
 }
 
@@ -345,11 +344,10 @@ Chapter layers_chapter(const json& report) {
                                   milliseconds(row["device_ns"]), count(row["calls"]), share(row["share"]),
                                   share_bar(row["share"])});
   }
-  section.notes.push_back(fmt::format("{} layers, {} with times: {} in total.", grouped(layers["count"]),
+  section.notes.push_back(fmt::format("{}, {} with times: {} in total.", counted(layers["count"], "layer"),
                                       grouped(layers["timed"]), duration_text(layers["total_ns"])));
   if (most < layers["top"].size())
-    section.table.more =
-        fmt::format("and {} more layers", grouped(static_cast<int64_t>(layers["top"].size() - most)));
+    section.table.more = "and " + counted(static_cast<int64_t>(layers["top"].size() - most), "more layer");
   return {"engine", "Engine", {section}};
 }
 
@@ -381,7 +379,7 @@ Table counters_table(const json& report, const json& device) {
                           significant(row["intensity"]), share(row["roof_share"]),
                           words(row["bound"].is_null() ? "-" : row["bound"])});
   }
-  if (left > 0) table.more = fmt::format("and {} more kernels", grouped(left));
+  if (left > 0) table.more = "and " + counted(left, "more kernel");
   return table;
 }
 
@@ -412,8 +410,8 @@ void note_missing_points(const json& report, const json& device, Section& sectio
     }
   }
   for (const auto& [reason, kernels] : reasons)
-    section.notes.push_back(fmt::format("{} kernel{} without a share of the roof: {}.", grouped(kernels),
-                                        kernels == 1 ? "" : "s", reason));
+    section.notes.push_back(
+        fmt::format("{} without a share of the roof: {}.", counted(kernels, "kernel"), reason));
 }
 
 Section counters(const json& report, const json& device, size_t index) {
@@ -430,11 +428,11 @@ Section counters(const json& report, const json& device, size_t index) {
         "A circle is a kernel, as large as its replayed time; operations and bytes are counted.");
   }
   const json& all = report["analysis"]["counters"];
-  section.notes.push_back(fmt::format(
-      "{} launch{}, replayed in {} with fixed clocks and cold caches: not the time of the run. Means are "
-      "weighted "
-      "by it.",
-      grouped(all["launches"]), all["launches"] == 1 ? "" : "es", duration_text(all["replay_ns"])));
+  section.notes.push_back(
+      fmt::format("{}, replayed in {} with fixed clocks and cold caches: not the time of the run. Means are "
+                  "weighted "
+                  "by it.",
+                  counted(all["launches"], "launch", "launches"), duration_text(all["replay_ns"])));
   note_missing_points(report, device, section);
   section.table = counters_table(report, device);
   return section;

@@ -84,9 +84,9 @@ class Summary {
     const json counters = analysis_.value("counters", json());
     if (counters.is_null() || counters["kernels"].empty()) return;
     const json& first = counters["kernels"][0];
-    std::string text = fmt::format(
-        "A counter profiler replayed {} launch{}; the kernel with the most replayed time is {}",
-        grouped(counters["launches"]), counters["launches"] == 1 ? "" : "es", name_of(first, "label"));
+    std::string text =
+        fmt::format("A counter profiler replayed {}; the kernel with the most replayed time is {}",
+                    counted(counters["launches"], "launch", "launches"), name_of(first, "label"));
     if (!first["bound"].is_null()) text += ", bound by " + first["bound"].get<std::string>();
     if (!first["achieved_occupancy_pct"].is_null())
       text += fmt::format(", with an occupancy of {:.1f} %", first["achieved_occupancy_pct"].get<double>());
@@ -96,9 +96,9 @@ class Summary {
   void add_top_kernel(const json& device) {
     const json rows = rows_of(analysis_["top_kernels"], device);
     if (rows.empty() || rows[0]["share"].is_null()) return;
-    say(fmt::format("The kernel with the most time is {}: {} of the sum of kernels and copies, in {} calls.",
+    say(fmt::format("The kernel with the most time is {}: {} of the sum of kernels and copies, in {}.",
                     name_of(rows[0], "short_name"), percent_text(rows[0]["share"]),
-                    grouped(rows[0]["calls"])),
+                    counted(rows[0]["calls"], "call")),
         "kernels-" + device_id(device));
   }
 
@@ -139,9 +139,8 @@ class Summary {
     const json& device = analysis_["devices"][0];
     const json& median = device["metrics"]["step_median"];
     if (!median.contains("value")) return;
-    say(fmt::format("The window has {} step{} (by {}) with a median of {}.",
-                    grouped(device["metrics"]["step_count"]["value"]),
-                    device["metrics"]["step_count"]["value"] == 1 ? "" : "s",
+    say(fmt::format("The window has {} (by {}) with a median of {}.",
+                    counted(device["metrics"]["step_count"]["value"], "step"),
                     steps["source"].get<std::string>(), duration_text(median["value"].get<int64_t>())),
         "steps-" + device_id(device));
   }
@@ -150,9 +149,9 @@ class Summary {
     const json& findings = analysis_["findings"];
     if (findings.empty()) return say("No rule found anything to improve.", "findings");
     const json& first = findings[0];
-    say(fmt::format("Of {} finding{}, the one with the most time at stake ({}) is: {}.", findings.size(),
-                    findings.size() == 1 ? "" : "s", duration_text(first["at_stake_ns"]),
-                    visible(first["title"].get<std::string>())),
+    say(fmt::format("Of {}, the one with the most time at stake ({}) is: {}.",
+                    counted(static_cast<int64_t>(findings.size()), "finding"),
+                    duration_text(first["at_stake_ns"]), visible(first["title"].get<std::string>())),
         "finding-1");
     say("What to try first: " + visible(first["suggestions"][0]["text"].get<std::string>()), "finding-1");
   }

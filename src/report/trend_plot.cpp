@@ -72,8 +72,8 @@ void draw_levels(Svg& svg, const json& group, const Scale& scale) {
 
 void draw_group(Svg& svg, const json& group, const std::string& unit, double top) {
   const Scale scale = scale_of(group, top + kTop);
-  svg.text(kLeft, top + kTop - 10, fmt::format("{}, {} runs", title_of(group), group["points"].size()),
-           "title");
+  svg.text(kLeft, top + kTop - 10,
+           title_of(group) + ", " + counted(static_cast<int64_t>(group["points"].size()), "run"), "title");
   svg.rect(kLeft, scale.top, kWidth - kLeft - kRight, kPlot, "frame");
   svg.text(kLeft - 8, scale.top + 10, value_text(group["summary"]["max"], unit), "axis", "end");
   svg.text(kLeft - 8, scale.top + kPlot, value_text(group["summary"]["min"], unit), "axis", "end");

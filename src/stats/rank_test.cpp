@@ -1,6 +1,7 @@
 #include "stats/rank_test.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 
@@ -149,6 +150,14 @@ double smallest_p(size_t n1, size_t n2) {
     ways *= static_cast<double>(n1 + n2 - i + 1) / static_cast<double>(i);
   }
   return std::min(1.0, 2 / ways);
+}
+
+double rounded_p(double p) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, p, std::chars_format::general, 3).ptr;
+  double rounded = 0;
+  std::from_chars(text, end, rounded);
+  return rounded;
 }
 
 double cliffs_delta(const RankTest& test, size_t n1, size_t n2) {

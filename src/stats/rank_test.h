@@ -34,6 +34,8 @@ struct RankTest {
 RankTest mann_whitney(const std::vector<double>& a, const std::vector<double>& b);
 /// The smallest p that samples of these sizes can give: 2 / C(n1 + n2, n1).
 double smallest_p(size_t n1, size_t n2);
+/// As it is printed, the same on every machine: the last digits come from the mathematics of the system.
+double rounded_p(double p);
 /// -1: all of b lie below a; 0: neither; 1: all above.
 double cliffs_delta(const RankTest& test, size_t n1, size_t n2);
 

@@ -67,6 +67,12 @@ std::vector<Label> merge_labels(const std::map<std::string, std::string>& source
   return labels;
 }
 
+std::map<std::string, std::string> counting_values(const std::vector<Label>& labels) {
+  std::map<std::string, std::string> values;
+  for (const Label& label : labels) values[label.key] = label.effective().value;
+  return values;
+}
+
 json label_json(const Label& label) {
   json origins = json::array();
   for (const auto& value : label.origins) origins.push_back(value_json(value));

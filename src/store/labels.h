@@ -54,6 +54,9 @@ std::map<std::string, std::string> source_labels(const nlohmann::json& document)
 std::vector<Label> merge_labels(const std::map<std::string, std::string>& source,
                                 const std::vector<LabelValue>& kept);
 
+/// The value that counts, by key.
+std::map<std::string, std::string> counting_values(const std::vector<Label>& labels);
+
 nlohmann::json label_json(const Label& label);
 nlohmann::json past_label_json(const PastLabel& past);
 

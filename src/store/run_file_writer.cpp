@@ -195,8 +195,10 @@ class RunFileWriter {
   RunFileWriter(std::string bundle, const ByteSink& sink, const std::function<bool()>& cancelled)
       : bundle_(std::move(bundle)), sink_(sink), cancelled_(cancelled) {}
 
-  Result<void> write() {
-    NL_TRY(const json document, read_run_document(bundle_ + "/run.json"));
+  Result<void> write(const std::map<std::string, std::string>& labels) {
+    NL_TRY(json document, read_run_document(bundle_ + "/run.json"));
+    document.erase("labels");
+    if (!labels.empty()) document["labels"] = labels;
     NL_TRY(const auto engine, Engine::open({1, kMemoryMb, ""}));
     NL_TRY(auto connection, engine->connect());
     text_ = "{\n\"schema\":\"" + std::string(model::kRunFileName) + std::to_string(model::kRunFileVersion) +
@@ -256,9 +258,9 @@ class RunFileWriter {
 
 }  // namespace
 
-Result<void> write_run_file(const std::string& bundle, const ByteSink& sink,
-                            const std::function<bool()>& cancelled) {
-  return RunFileWriter(bundle, sink, cancelled).write();
+Result<void> write_run_file(const std::string& bundle, const std::map<std::string, std::string>& labels,
+                            const ByteSink& sink, const std::function<bool()>& cancelled) {
+  return RunFileWriter(bundle, sink, cancelled).write(labels);
 }
 
 }  // namespace nl::store

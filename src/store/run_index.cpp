@@ -84,9 +84,7 @@ IndexedRun indexed_run(const json& document, const Receipt& receipt, const std::
   }
   row.records = document["capture"]["counts"]["seen"];
   row.dropped = sum_of_counts(document["capture"]["counts"]["dropped"]);
-  for (const auto& label : merge_labels(source_labels(document), labels)) {
-    row.labels[label.key] = label.effective().value;
-  }
+  row.labels = counting_values(merge_labels(source_labels(document), labels));
   row.tags = std::move(tags);
   for (const auto& s : document["sources"]) run.sources.push_back({s["sha256"], s["bytes"]});
   return run;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/decimal.h"
+#include "base/path_text.h"
 #include "model/labels.h"
 
 namespace nl::store {
@@ -36,17 +37,13 @@ Result<void> check_countable(const std::string& key) {
                "filter by it: --where '" + key + ">=1'"};
 }
 
-std::string base_of(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
 /// Whether a value of the key meets the condition; numbers are compared if the value is one.
 bool meets(const Condition& condition, std::string_view value, double bound) {
   double number = 0;
   switch (condition.comparison) {
     case Comparison::kEqual:
     case Comparison::kNotEqual:
-      return value == condition.value || (condition.key == "file" && base_of(value) == condition.value);
+      return value == condition.value || (condition.key == "file" && base_name(value) == condition.value);
     case Comparison::kContains:
       return value.find(condition.value) != std::string_view::npos;
     case Comparison::kAtLeast:

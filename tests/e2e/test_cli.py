@@ -1,11 +1,14 @@
 """The command line: verbs, names of runs, exit codes, envelopes, colours and awkward paths."""
 
+import fcntl
 import gzip
 import itertools
 import json
 import os
 import shutil
+import struct
 import subprocess
+import termios
 import threading
 
 import pytest
@@ -514,10 +517,11 @@ def test_colours_when_asked_for(neurolens, small_run):
     assert ESCAPE not in neurolens("show", small_run, "--color", "auto").out
 
 
-def on_a_terminal(neurolens, *arguments, **environment):
+def on_a_terminal(neurolens, *arguments, columns=0, **environment):
     """Standard output of a call whose output is a terminal."""
     pty = pytest.importorskip("pty")
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         neurolens.command(*arguments),
         stdout=follower,
@@ -537,6 +541,53 @@ def on_a_terminal(neurolens, *arguments, **environment):
     os.close(leader)
     assert process.wait(timeout=60) == OK
     return b"".join(chunks).decode()
+
+
+def four_parts(tmp_path):
+    """A run with compute, exposed communication, exposed copies and idle time of several causes."""
+    kernels = [{"name": f"kernel_{i}", "start_ns": 1_000_000 * i, "dur_ns": 123_456, "device": 0} for i in range(20)]
+    kernels += [{"name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "start_ns": 500_000, "dur_ns": 234_567, "device": 0}]
+    copies = [{"name": "Memcpy HtoD", "kind": "memcpy", "start_ns": 800_000, "dur_ns": 111_111, "device": 0}]
+    path = tmp_path / "parts.json"
+    path.write_text(json.dumps({"schema": "neurolens.run-file/1", "kernels": kernels, "copies": copies}))
+    return path
+
+
+def device_lines(text):
+    lines = text.replace("\r", "").splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("  device 0"))
+    return lines[first : lines.index("", first)]
+
+
+def test_parts_of_a_device_fit_the_terminal(neurolens, tmp_path):
+    run = neurolens.import_file(four_parts(tmp_path))["run_id"]
+    piped = device_lines(neurolens("analyze", run).out)
+    assert max(map(len, piped)) > 80, "nothing to break"
+    shown = device_lines(on_a_terminal(neurolens, "analyze", run, columns=80, NO_COLOR="1"))
+    assert max(map(len, shown)) <= 80, shown
+    words = [word for line in shown[2:] for word in line.split()]
+    assert words == [word for line in piped[2:] for word in line.split()], "broken between items, nothing lost"
+
+
+def test_limiters_fit_the_terminal(neurolens, small_run):
+    lines = on_a_terminal(neurolens, "analyze", small_run, columns=60, NO_COLOR="1").replace("\r", "").splitlines()
+    device = next(i for i, line in enumerate(lines) if line.startswith("  device 0"))
+    assert lines[1].startswith("  limiter") and max(map(len, lines[1:device])) <= 60
+    piped = neurolens("analyze", small_run).out.split("  device 0")[0].splitlines()
+    assert " ".join(lines[1:device]).split() == " ".join(piped[1:]).split()
+
+
+@pytest.mark.parametrize("name", ["none.json", "e", "folder/"])
+def test_error_names_the_file_once(neurolens, tmp_path, name):
+    (tmp_path / "e").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    message = neurolens("import", name, "--json", code=BAD_INPUT, cwd=tmp_path).envelope["error"]["message"]
+    assert message.split(": ").count(name) == 1, message
+
+
+def test_one_row_is_no_rows(neurolens, small_run):
+    assert neurolens("query", small_run, "SELECT 1 AS n").out.endswith("\n1 row\n")
+    assert neurolens("query", small_run, "SELECT * FROM range(2)").out.endswith("\n2 rows\n")
 
 
 def test_colours_on_a_terminal(neurolens, small_run):

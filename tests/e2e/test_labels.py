@@ -123,6 +123,8 @@ def test_source_is_not_overruled_silently(neurolens, small_run):
 
 def test_same_value_as_the_source_is_no_conflict(neurolens, small_run):
     neurolens("label", small_run, "engine=pytorch")
+    value, origins = labels_of(neurolens, small_run)["engine"]
+    assert value == "pytorch" and origins[0] == ("source", "pytorch")
 
 
 def test_labels_of_the_source(neurolens, small_run):

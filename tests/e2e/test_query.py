@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import shutil
 import subprocess
 
@@ -112,7 +113,12 @@ def test_many_rows_stream(neurolens, small_run):
 @pytest.mark.parametrize("sql", ["SELECT 1 AS x;", "SELECT DATE '2024-02-29' AS x;", "SELECT 1 AS x -- end"])
 def test_semicolon_or_comment_at_the_end(neurolens, small_run, sql, format_name):
     """People end statements with a semicolon, in every format and with every type."""
-    neurolens("query", small_run, sql, "--format", format_name)
+    result = neurolens("query", small_run, sql, "--format", format_name)
+    value = "2024-02-29" if "DATE" in sql else "1"
+    if format_name == "parquet":
+        assert str(parquet_table(result)["x"][0].as_py()) == value
+    else:
+        assert re.findall(r"2024-02-29|1", result.out.split("x", 1)[1])[0] == value
 
 
 @pytest.mark.parametrize(

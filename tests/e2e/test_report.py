@@ -191,7 +191,11 @@ def test_a_run_without_any_length(import_run, neurolens, tmp_path):
 
 def test_rows_without_times(import_run, neurolens, tmp_path):
     run = import_run({"schema": "neurolens.run-file/1", "kernels": [{"name": "a"}, {"name": "b", "device": 1}]})
-    page_of(make(neurolens, run, tmp_path / "out"))
+    files = make(neurolens, run, tmp_path / "out")
+    analysis = report_of(files)["analysis"]
+    assert analysis["window"]["total_ns"] == 0 and analysis["findings"] == []
+    assert all(row["share"] is None for row in analysis["top_kernels"])
+    assert "NaN" not in files["report.json"].decode() and not re.search(r"\bnan\b", page_of(files).text)
     neurolens("report", "--verify", tmp_path / "out/report.json")
 
 
@@ -343,6 +347,66 @@ def test_verify_names_what_was_added_and_removed(neurolens, small_run, tmp_path)
     (tmp_path / "edited.json").write_text(json.dumps(report))
     data = neurolens("report", "--verify", tmp_path / "edited.json", "--json", code=GATE_FAILED).data
     assert {line.split(":")[0] for line in data["differences"]} == {"/analysis/coverage", "/analysis/more", "/summary"}
+
+
+# ---- Labels
+
+
+def labelled(neurolens, trace, *labels):
+    return neurolens.import_file(trace, *[word for label in labels for word in ("--set", label)])["run_id"]
+
+
+def test_labels_stand_in_every_document(neurolens, small_trace, tmp_path):
+    run = labelled(neurolens, small_trace, "model=llama-3", "note=<b>`|*x*")
+    files = make(neurolens, run, tmp_path / "out")
+    assert report_of(files)["labels"] == {
+        "engine": {"value": "pytorch", "origin": "source"},
+        "model": {"value": "llama-3", "origin": "import"},
+        "note": {"value": "<b>`|*x*", "origin": "import"},
+    }
+    for name in FILES - {"report.json"}:
+        text = files[name].decode()
+        assert re.search(r"model (`|<strong>)llama-3(`|</strong>) \(import\)", text), name
+        assert "<b>" not in text and "engine" not in text.split("(import)")[0], name
+    assert "<strong>&lt;b&gt;`|*x*</strong>" in files["report.html"].decode()
+
+
+def test_engine_that_is_not_the_backend_stands_at_the_head(neurolens, small_run, tmp_path):
+    assert b"Labels:" not in make(neurolens, small_run, tmp_path / "plain", "--format", "md")["report.md"]
+    neurolens("label", small_run, "engine=vllm", "--force")
+    text = make(neurolens, small_run, tmp_path / "out", "--format", "md")["report.md"].decode()
+    assert "\nLabels: engine `vllm` (user).\n" in text
+
+
+def test_labels_that_change_are_no_wrong_figures(neurolens, small_trace, tmp_path):
+    run = labelled(neurolens, small_trace, "model=llama-3", "batch=8")
+    make(neurolens, run, tmp_path / "out")
+    report = tmp_path / "out/report.json"
+    same = neurolens("report", "--verify", report, "--json")
+    assert same.data["other_labels"] == [] and same.envelope["warnings"] == []
+    neurolens("label", run, "batch=16", "commit=abc")
+    now = neurolens("report", "--verify", report, "--json")
+    assert now.data["verified"] and now.data["other_labels"] == ["batch", "commit"]
+    assert len(now.envelope["warnings"]) == 1
+
+
+def test_label_that_only_the_report_has(neurolens, small_run, tmp_path):
+    report = report_of(make(neurolens, small_run, tmp_path / "out"))
+    report["labels"]["model\u202e"] = {"value": "better", "origin": "source"}
+    del report["labels"]["engine"]
+    (tmp_path / "edited.json").write_text(json.dumps(report))
+    data = neurolens("report", "--verify", tmp_path / "edited.json", "--json").data
+    assert data["other_labels"] == ["engine", "model⟨U+202E⟩"]
+
+
+def test_verify_of_a_report_without_labels(neurolens, small_run, tmp_path):
+    report = report_of(make(neurolens, small_run, tmp_path / "out"))
+    del report["labels"]
+    (tmp_path / "older.json").write_text(json.dumps(report))
+    assert neurolens("report", "--verify", tmp_path / "older.json", "--json").data["verified"]
+    report["labels"] = [1]
+    (tmp_path / "bad.json").write_text(json.dumps(report))
+    neurolens("report", "--verify", tmp_path / "bad.json", code=BAD_INPUT)
 
 
 def test_verify_needs_the_run(neurolens, small_run, tmp_path):

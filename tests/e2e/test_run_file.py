@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -108,6 +109,27 @@ def test_origin_travels(tmp_path, small_run, neurolens):
     again = neurolens.import_file(exported)["run_id"]
     assert again != small_run
     assert document_of(neurolens, again)["extensions"]["neurolens-json"]["origin"] == origin
+
+
+def test_labels_travel(tmp_path, neurolens, small_trace):
+    """Those that count, whoever gave them; what the source says of its software is elsewhere in the document."""
+    run = neurolens.import_file(small_trace, "--set", "model=llama", "--set", "batch=8")["run_id"]
+    neurolens("label", run, "batch=16", "engine=other", "--force")
+    exported = tmp_path / "run.json"
+    neurolens("export", run, "--output", exported)
+    given = {"model": "llama", "batch": "16", "engine": "other"}
+    assert json.loads(exported.read_text())["metadata"]["labels"] == given
+    elsewhere = Neurolens(tmp_path / "elsewhere")
+    again = elsewhere.import_file(exported)["run_id"]
+    assert document_of(elsewhere, again)["labels"] == given
+    assert elsewhere("export", again).bytes == exported.read_bytes(), "and once more"
+
+
+def test_bundle_elsewhere_has_the_labels_of_its_source(tmp_path, neurolens, small_run):
+    neurolens("label", small_run, "model=llama")
+    copy = tmp_path / "copy"
+    shutil.copytree(neurolens.bundle(small_run), copy)
+    assert "labels" not in json.loads(neurolens("export", copy).out)["metadata"]
 
 
 # ---- Export

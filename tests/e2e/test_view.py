@@ -264,6 +264,38 @@ def test_page_is_replaced_and_private_again(desk, small_trace):
     assert (page.read_bytes(), mode(page)) == (first, 0o600)
 
 
+def test_old_pages_are_removed(desk, small_trace):
+    """Those of view alone, and only after 30 days."""
+    page = pathlib.Path(desk(small_trace, "--print").out.strip())
+    ids = "0123456789ab", "ba9876543210"
+    ours = [desk.pages / f"run-{ids[0]}.html", desk.pages / f"compare-{ids[0]}-{ids[1]}.html", desk.pages / ".new-AbCd12"]
+    others = [desk.pages / name for name in ("mine.html", "run-mine.html", f"run-{ids[0]}.txt", f"compare-{ids[0]}+{ids[1]}.html")]
+    young = desk.pages / f"run-{ids[1]}.html"
+    for path in ours[:2] + others + [young]:
+        path.write_text("<!DOCTYPE html>")
+    ours[2].mkdir()
+    (ours[2] / "report.html").write_text("half")
+    now = time.time()
+    for path in ours + others:
+        os.utime(path, (now, now - 30 * 86400 - 60))
+    os.utime(young, (now, now - 30 * 86400 + 600))
+    desk(small_trace, "--print")
+    assert sorted(desk.pages.iterdir()) == sorted([page, young, *others])
+
+
+def test_old_link_is_removed_and_not_what_it_points_to(desk, small_trace):
+    desk(small_trace, "--print")
+    kept = desk.folder / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("x")
+    link = desk.pages / ".new-AbCd12"
+    link.symlink_to(kept)
+    old = time.time() - 31 * 86400
+    os.utime(link, (old, old), follow_symlinks=False)
+    desk(small_trace, "--print")
+    assert not link.is_symlink() and (kept / "file").exists()
+
+
 # ---- What cannot be viewed
 
 

@@ -144,6 +144,14 @@ TEST(RankTest, SmallestPIsReachedBySeparatedSamples) {
   }
 }
 
+TEST(RankTest, PrintedWithThreeDigits) {
+  EXPECT_EQ(rounded_p(0.007936507936507936), 0.00794);
+  EXPECT_EQ(rounded_p(std::nextafter(0.007936507936507936, 1)), 0.00794);
+  EXPECT_EQ(rounded_p(1.23456e-12), 1.23e-12);
+  EXPECT_EQ(rounded_p(1), 1);
+  EXPECT_EQ(rounded_p(0), 0);
+}
+
 TEST(RankTest, EqualValuesShowNothing) {
   const std::vector<double> same(5, 3.0), many(40, 3.0);
   EXPECT_EQ(mann_whitney(same, same).p, 1);

@@ -7,6 +7,7 @@
 
 #include "base/decimal.h"
 #include "base/json.h"
+#include "base/path_text.h"
 #include "ingest/nsys_records.h"
 #include "ingest/utf8.h"
 
@@ -59,8 +60,7 @@ bool is_version(std::string_view text) {
 /// The program without its folder and arguments.
 std::string program_name(std::string_view command) {
   command = command.substr(0, command.find_first_of(" \t\r\n"));
-  const size_t slash = command.find_last_of("/\\");
-  return repaired_utf8(command.substr(slash == std::string_view::npos ? 0 : slash + 1).substr(0, 64));
+  return repaired_utf8(foreign_base_name(command).substr(0, 64));
 }
 
 class NsysImport {

@@ -12,6 +12,7 @@
 #include "ingest/csv_reader.h"
 #include "ingest/nsys_report.h"
 #include "ingest/number_style.h"
+#include "ingest/row_loop.h"
 #include "ingest/row_writer.h"
 
 namespace nl::ingest {
@@ -547,13 +548,7 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
                   model::RunInfo& info) {
   CsvReader reader(source, {.chunk_bytes = options.window_bytes});
   Stats stats(reader, options.role.empty() ? kStats : options.role, sink, info);
-  for (int64_t n = 0;; n++) {
-    NL_TRY(const bool more, stats.next());
-    if (!more) break;
-    if (n % 256 != 0) continue;
-    if (options.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
-    options.progress(source);
-  }
+  NL_CHECK(for_each_row(source, options, [&] { return stats.next(); }));
   if (!reader.was_ended()) info.health["no_line_end"] = 1;
   return stats.finish();
 }

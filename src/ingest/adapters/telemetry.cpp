@@ -11,6 +11,7 @@
 #include "ingest/csv_reader.h"
 #include "ingest/metric_unit.h"
 #include "ingest/number_style.h"
+#include "ingest/row_loop.h"
 #include "ingest/row_writer.h"
 #include "ingest/wall_clock.h"
 
@@ -245,9 +246,14 @@ class Telemetry {
       fields_ = split_commas(line);
       if (fields_.size() == columns_.size()) return take_query_row();
     }
+    count_foreign_line();
+    return {};
+  }
+
+  /// Neither a table nor a row of one.
+  void count_foreign_line() {
     auto& lines = info_.extensions["telemetry"]["foreign_lines"];
     lines = lines.is_null() ? 1 : lines.get<int64_t>() + 1;
-    return {};
   }
 
   void start_table(Form form, std::string_view line) {
@@ -311,8 +317,7 @@ class Telemetry {
     if (form_ == Form::kDcgm && words.size() > 1 && words[0] == "GPU") words.erase(words.begin());
     const bool is_row = !words.empty() && words[0].find_first_not_of("0123456789") == std::string_view::npos;
     if (!is_row) {
-      auto& lines = info_.extensions["telemetry"]["foreign_lines"];
-      lines = lines.is_null() ? 1 : lines.get<int64_t>() + 1;
+      count_foreign_line();
       return {};
     }
     info_.counts.seen++;
@@ -530,13 +535,7 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
   CsvReader reader(source, {.chunk_bytes = options.window_bytes});
   Telemetry telemetry(reader, sink, info);
   telemetry.set_device_columns(device_columns(source.head()));
-  for (int64_t n = 0;; n++) {
-    NL_TRY(const bool more, telemetry.next());
-    if (!more) break;
-    if (n % 256 != 0) continue;
-    if (options.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
-    options.progress(source);
-  }
+  NL_CHECK(for_each_row(source, options, [&] { return telemetry.next(); }));
   if (!reader.was_ended()) info.health["no_line_end"] = 1;
   return telemetry.finish();
 }

@@ -12,6 +12,7 @@
 #include "ops/expectations.h"
 #include "ops/run_labels.h"
 #include "ops/run_names.h"
+#include "ops/share.h"
 #include "ops/text.h"
 #include "report/compare_html.h"
 #include "report/compare_junit.h"
@@ -69,7 +70,7 @@ Result<compare::RunInput> input_of(Context& context, store::Ledger& ledger, cons
   compare::RunInput input{named.bundle, {named.run_id, {}, {}}};
   NL_TRY(input.facts.document, store::read_run_document(named.bundle + "/run.json"));
   NL_TRY(const auto labels, ledger.labels(named.run_id, input.facts.document));
-  for (const auto& label : labels) input.facts.labels[label.key] = label.effective().value;
+  input.facts.labels = store::counting_values(labels);
   return input;
 }
 

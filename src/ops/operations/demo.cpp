@@ -6,6 +6,7 @@
 #include "ops/run_labels.h"
 #include "ops/run_names.h"
 #include "ops/text.h"
+#include "store/run_document.h"
 
 namespace nl::ops {
 namespace {
@@ -202,7 +203,7 @@ std::string imported_text(const json& data) {
   int64_t records = 0, dropped = 0;
   for (const json& run : data["runs"]) {
     records += run["counts"]["seen"].get<int64_t>();
-    for (const json& n : run["counts"]["dropped"]) dropped += n.get<int64_t>();
+    dropped += store::sum_of_counts(run["counts"]["dropped"]);
   }
   return fmt::format("{} runs of {} records, {} dropped\n", data["runs"].size(), grouped(records),
                      grouped(dropped));

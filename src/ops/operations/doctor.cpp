@@ -48,15 +48,16 @@ void check_ledger(const std::string& folder, Findings& findings) {
   if (!ledger) return findings.bad("ledger", ledger.error().message, ledger.error().hint);
   const auto count = ledger->count();
   if (!count) return findings.bad("index", count.error().message, "neurolens gc --reindex");
-  findings.good("ledger", fmt::format("{} ({} runs)", folder, grouped(*count)));
+  findings.good("ledger", fmt::format("{} ({})", folder, counted(*count, "run")));
   const auto bundles = static_cast<int64_t>(list_folder(folder + "/runs").size());
   if (bundles != *count) {
-    findings.note("index", fmt::format("{} bundles on disk, {} in the index", bundles, *count),
+    findings.note("index",
+                  fmt::format("{} on disk, {} in the index", counted(bundles, "bundle"), grouped(*count)),
                   "neurolens gc --reindex");
   }
-  const auto stagings = list_folder(folder + "/staging").size();
+  const auto stagings = static_cast<int64_t>(list_folder(folder + "/staging").size());
   if (stagings > 0)
-    findings.note("staging", fmt::format("{} imports under way or killed", stagings), "neurolens gc");
+    findings.note("staging", counted(stagings, "import") + " under way or killed", "neurolens gc");
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) != 0) return;
   const auto free_bytes = static_cast<int64_t>(space.f_bavail) * static_cast<int64_t>(space.f_frsize);

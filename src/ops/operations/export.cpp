@@ -4,7 +4,9 @@
 #include "base/files.h"
 #include "model/run_file.h"
 #include "ops/run_names.h"
+#include "ops/run_state.h"
 #include "ops/text.h"
+#include "store/run_document.h"
 #include "store/run_file_writer.h"
 
 namespace nl::ops {
@@ -32,13 +34,29 @@ Error there_already(const std::string& path) {
   return Error{ErrorCode::kConflict, "the file is there already: " + path, "replace it with --force"};
 }
 
+using Labels = std::map<std::string, std::string>;
+
+/// What people said of the run goes along. What the source says of its software is there anyway.
+Result<Labels> labels_to_export(const Context& context, const NamedRun& named) {
+  NL_TRY(const json document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(const auto labels, labels_of_run(context, named, document));
+  const json in_document = document.value("labels", json::object());
+  Labels values = store::counting_values(labels);
+  for (const auto& label : labels) {
+    if (label.effective().origin == store::LabelOrigin::kSource && !in_document.contains(label.key))
+      values.erase(label.key);
+  }
+  return values;
+}
+
 /// Written aside and renamed, so that the name never stands for half a file.
-Result<void> write_to_file(const std::string& bundle, const std::string& path, bool force,
+Result<void> write_to_file(const NamedRun& named, const Labels& labels, const std::string& path, bool force,
                            const std::function<bool()>& cancelled) {
   if (!force && path_exists(path)) return there_already(path);
   const std::string aside = path + ".new-" + std::to_string(::getpid());
   NL_TRY(NewFile file, NewFile::create(aside));
-  NL_CHECK(store::write_run_file(bundle, [&](std::string_view text) { return file.write(text); }, cancelled));
+  const auto write = [&](std::string_view text) { return file.write(text); };
+  NL_CHECK(store::write_run_file(named.bundle, labels, write, cancelled));
   NL_TRY(const bool placed, file.finish(path, force));
   if (!placed) return there_already(path);
   return {};
@@ -51,13 +69,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
                  "name a file with --output FILE"};
   }
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(const auto labels, labels_to_export(context, named));
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"format", model::kRunFileFormat}};
   if (path.empty()) {
-    NL_CHECK(store::write_run_file(named.bundle, context.bytes, context.cancelled));
+    NL_CHECK(store::write_run_file(named.bundle, labels, context.bytes, context.cancelled));
     return outcome;
   }
-  NL_CHECK(write_to_file(named.bundle, path, parameters.value("force", false), context.cancelled));
+  NL_CHECK(write_to_file(named, labels, path, parameters.value("force", false), context.cancelled));
   outcome.data["path"] = path;
   NL_TRY(outcome.data["bytes"], file_size(path));
   outcome.next.push_back("neurolens schema validate " + path);

@@ -45,10 +45,9 @@ Result<Outcome> run(Context& context, const json& parameters) {
 
 std::string text(const Outcome& outcome, const TextStyle&) {
   const auto& d = outcome.data;
-  std::string out =
-      fmt::format("{} left-overs of killed imports removed\n", d["stale_stagings"].get<int64_t>());
-  if (d["dropped_runs"] != 0) out += fmt::format("{} runs dropped\n", d["dropped_runs"].get<int64_t>());
-  if (!d["indexed_runs"].is_null()) out += fmt::format("{} runs indexed\n", grouped(d["indexed_runs"]));
+  std::string out = counted(d["stale_stagings"], "left-over") + " of killed imports removed\n";
+  if (d["dropped_runs"] != 0) out += counted(d["dropped_runs"], "run") + " dropped\n";
+  if (!d["indexed_runs"].is_null()) out += counted(d["indexed_runs"], "run") + " indexed\n";
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "ops/run_names.h"
 #include "ops/run_parts.h"
 #include "ops/text.h"
+#include "store/run_document.h"
 
 namespace nl::ops {
 namespace {
@@ -46,11 +47,10 @@ constexpr char kResult[] = R"({
 void warn_of_losses(const json& run, std::vector<std::string>& warnings) {
   const std::string path = run["path"];
   for (const auto& [reason, n] : run["counts"]["dropped"].items()) {
-    warnings.push_back(fmt::format("{}: {} records dropped: {}", path, grouped(n.get<int64_t>()), reason));
+    warnings.push_back(fmt::format("{}: {} dropped: {}", path, counted(n, "record"), reason));
   }
   for (const auto& [what, n] : run["health"].items()) {
-    warnings.push_back(
-        fmt::format("{}: {} records kept with a fault: {}", path, grouped(n.get<int64_t>()), what));
+    warnings.push_back(fmt::format("{}: {} kept with a fault: {}", path, counted(n, "record"), what));
   }
 }
 
@@ -94,16 +94,13 @@ Result<Outcome> run(Context& context, const json& parameters) {
 }
 
 std::string run_text(const json& run, const TextStyle& style) {
-  int64_t folded = 0;
-  for (const auto& n : run["counts"]["folded"]) folded += n.get<int64_t>();
-  int64_t dropped = 0;
-  for (const auto& n : run["counts"]["dropped"]) dropped += n.get<int64_t>();
+  const json& counts = run["counts"];
   const bool created = run["created"];
-  return fmt::format("{}  {}  {}\n  {} records: {} stored, {} folded, {} dropped; {} on disk\n",
+  return fmt::format("{}  {}  {}\n  {}: {} stored, {} folded, {} dropped; {} on disk\n",
                      bold(short_id(run["run_id"]), style), run["format"].get<std::string>(),
-                     created ? "imported" : "was in the ledger already", grouped(run["counts"]["seen"]),
-                     grouped(run["counts"]["stored"]), grouped(folded), grouped(dropped),
-                     bytes_text(run["bundle_bytes"]));
+                     created ? "imported" : "was in the ledger already", counted(counts["seen"], "record"),
+                     grouped(counts["stored"]), grouped(store::sum_of_counts(counts["folded"])),
+                     grouped(store::sum_of_counts(counts["dropped"])), bytes_text(run["bundle_bytes"]));
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {

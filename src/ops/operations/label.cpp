@@ -145,8 +145,10 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   }
   out += table.text("  ", true, style);
   if (!data["past_labels"].empty()) {
-    out +=
-        dim(fmt::format("  {} earlier values: --json lists them", data["past_labels"].size()), style) + "\n";
+    out += dim("  " + counted(static_cast<int64_t>(data["past_labels"].size()), "earlier value") +
+                   ": --json lists all",
+               style) +
+           "\n";
   }
   return out;
 }

@@ -55,9 +55,8 @@ std::string fault_text(const json& fault, const TextStyle& style) {
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const json& data = outcome.data;
   const json& coverage = data["coverage"];
-  std::string out =
-      fmt::format("{}  {} ranges of {} names", bold("run " + short_id(data["run_id"]), style),
-                  grouped(data["ranges"].get<int64_t>()), grouped(data["names"].get<int64_t>()));
+  std::string out = fmt::format("{}  {} of {}", bold("run " + short_id(data["run_id"]), style),
+                                counted(data["ranges"], "range"), counted(data["names"], "name"));
   if (!coverage["share"].is_null())
     out += fmt::format(", covering {} of {}", percent_text(coverage["share"]),
                        duration_text(coverage["window_ns"]));
@@ -65,9 +64,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   for (const json& fault : data["faults"]) out += fault_text(fault, style);
   if (data["faults"].empty()) out += data["ranges"] == 0 ? "  no ranges were recorded\n" : "  no faults\n";
   if (data["unknown_names"].empty()) return out;
-  out +=
-      fmt::format("  {} name{} outside of the taxonomy\n", grouped(data["unknown_name_count"].get<int64_t>()),
-                  data["unknown_name_count"] == 1 ? "" : "s");
+  out += fmt::format("  {} outside of the taxonomy\n", counted(data["unknown_name_count"], "name"));
   for (const json& name : data["unknown_names"])
     out += fmt::format("      {:>6}  {}\n", grouped(name["count"].get<int64_t>()),
                        shortened(name["name"].get<std::string>(), 70));

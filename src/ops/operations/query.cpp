@@ -248,8 +248,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     }
     table.add(cells);
   }
-  return table.text("", true, style) +
-         dim(fmt::format("{} rows", grouped(static_cast<int64_t>(rows.size()))), style) + "\n";
+  return table.text("", true, style) + dim(counted(static_cast<int64_t>(rows.size()), "row"), style) + "\n";
 }
 
 }  // namespace

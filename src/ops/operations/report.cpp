@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -6,6 +7,7 @@
 #include "base/files.h"
 #include "ops/analysis_options.h"
 #include "ops/named_analysis.h"
+#include "ops/run_state.h"
 #include "ops/text.h"
 #include "report/report_html.h"
 #include "report/report_json.h"
@@ -41,7 +43,8 @@ constexpr char kParameters[] = R"({
 constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id"],
   "properties": {"run_id": {"type": "string"}, "folder": {"type": "string"}, "files": {"type": "array"},
-                 "verified": {"type": "boolean"}, "differences": {"type": "array"}}})";
+                 "verified": {"type": "boolean"}, "differences": {"type": "array"},
+                 "other_labels": {"type": "array", "description": "labels that changed since; they are no figures"}}})";
 
 constexpr size_t kDifferencesShown = 50;
 constexpr const char* kOptions[] = {"window", "top", "phase", "peaks", "rules"};
@@ -75,11 +78,16 @@ json options_of(const json& parameters) {
 /// Tables with all rows: reports that show less cut them themselves.
 Result<json> make_report(Context& context, const NamedRun& named, const json& given) {
   NL_TRY(auto options, analysis_options(context, given));
-  report::ReportInput input{NEUROLENS_VERSION, {}, {}, given, options.top};
+  report::ReportInput input{NEUROLENS_VERSION, {}, json::object(), {}, given, options.top};
   options.top = INT64_MAX;
   options.with_figures = true;
   NL_TRY(auto analysis, analyze_named(named, options));
   NL_TRY(input.document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(const auto labels, labels_of_run(context, named, input.document));
+  for (const auto& label : labels) {
+    const auto& counts = label.effective();
+    input.labels[label.key] = {{"value", counts.value}, {"origin", store::origin_name(counts.origin)}};
+  }
   input.analysis = std::move(analysis.data);
   return report::make_report(std::move(input));
 }
@@ -123,11 +131,12 @@ bool is_run_id(const json& text) {
 Result<json> read_report(const std::string& path) {
   NL_TRY(const std::string text, read_file(path));
   json report = json::parse(text, nullptr, false);
+  if (report.is_object() && !report.contains("labels")) report["labels"] = json::object();
   const bool ours = report.is_object() && report.value("schema", json()) == report::kReportSchema &&
                     report.contains("run") && report["run"].is_object() &&
                     is_run_id(report["run"].value("run_id", json())) && report.contains("options") &&
                     report["options"].is_object() && report.contains("metrics") &&
-                    report["metrics"].is_object();
+                    report["metrics"].is_object() && report["labels"].is_object();
   if (!ours)
     return bad_input("not a report.json of neurolens: " + path,
                      "neurolens report RUN --output DIR makes one");
@@ -177,10 +186,17 @@ Result<Outcome> verify_report(Context& context, const json& parameters) {
   NL_CHECK(check_options(report["options"]));
   NL_TRY(const auto named, run_of_report(context, report["run"]["run_id"]));
   NL_TRY(json now, make_report(context, named, options_now(report["options"], parameters)));
-  now["options"] = report["options"];
+  const auto labels = report::other_labels(report, now);
+  for (const char* key : {"options", "labels"}) now[key] = report[key];
   const auto found = report::differences(report, now, kDifferencesShown);
   Outcome outcome;
-  outcome.data = {{"run_id", named.run_id}, {"verified", found.empty()}, {"differences", found}};
+  outcome.data = {{"run_id", named.run_id},
+                  {"verified", found.empty()},
+                  {"differences", found},
+                  {"other_labels", labels}};
+  if (!labels.empty())
+    outcome.warnings.push_back(
+        fmt::format("labels of the run are not those of the report: {}", fmt::join(labels, ", ")));
   outcome.exit_code = found.empty() ? 0 : 1;
   return outcome;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.h"
 #include "ops/run_names.h"
 #include "ops/run_state.h"
 #include "ops/text.h"
@@ -255,7 +256,7 @@ std::string rows_text(const json& runs, const TextStyle& style) {
   for (const auto& run : runs) {
     table.add({short_id(run["run_id"]), time_text(run["imported_at_ns"]), run["format"], device_of(run, 24),
                grouped(run["kernels"]), grouped(run["records"]),
-               shortened(base_name(run["file_names"]), file_width)});
+               shortened(base_name(run["file_names"].get<std::string>()), file_width)});
   }
   return table.text("", true, style);
 }
@@ -282,7 +283,7 @@ std::string count_text(const json& data, size_t shown, const TextStyle& style) {
   std::string out;
   if (more) out = fmt::format("{} of {} {}", shown, grouped(listed), groups ? "groups" : "runs");
   if (matching < total) {
-    out += fmt::format("{}{} of {} runs match", more ? "; " : "", grouped(matching), grouped(total));
+    out += fmt::format("{}{} of {} match", more ? "; " : "", grouped(matching), counted(total, "run"));
   }
   if (more) out += "; more with --limit";
   return out.empty() ? out : dim(out, style) + "\n";
@@ -292,9 +293,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   const auto& data = outcome.data;
   const auto& runs = data["runs"];
   if (data["total"] == 0) return "The ledger is empty.\n";
-  if (data["matching"] == 0) return fmt::format("None of {} runs match.\n", grouped(data["total"]));
+  if (data["matching"] == 0) return fmt::format("None of {} match.\n", counted(data["total"], "run"));
   if (data.contains("facets")) {
-    return fmt::format("{} runs\n", grouped(data["matching"])) + facets_text(data, style) +
+    return counted(data["matching"], "run") + "\n" + facets_text(data, style) +
            count_text(data, data["matching"], style);
   }
   if (data.contains("groups"))

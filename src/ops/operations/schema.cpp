@@ -105,7 +105,8 @@ std::string validation_text(const json& data, const TextStyle& style) {
     out += fault_text({error["pointer"], error["message"]}) + "\n";
   }
   const bool all = data["errors"].size() < kMaxShownFaults;
-  return out + fmt::format("{}  {}: {} faults{}\n", bold("NOT VALID", style), path, data["errors"].size(),
+  return out + fmt::format("{}  {}: {}{}\n", bold("NOT VALID", style), path,
+                           counted(static_cast<int64_t>(data["errors"].size()), "fault"),
                            all ? "" : " or more");
 }
 

@@ -39,7 +39,7 @@ std::string next_query(const std::string& top_of) {
 
 /// Labels, tags and notes; a bundle elsewhere has only what its source says.
 Result<json> state_of(const Context& context, const NamedRun& named, const json& document) {
-  if (named.bundle != context.ledger_folder + "/runs/" + named.run_id) return source_state_json(document);
+  if (!is_in_ledger(context, named)) return source_state_json(document);
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   return run_state_json(ledger, named, document);
 }
@@ -108,24 +108,28 @@ std::string idle_devices_text(const json& hardware, const TextStyle& style) {
                      names.empty() ? "no device work was recorded" : names);
 }
 
+constexpr std::string_view kBelow = "            ";  // "  device    "
+
 std::string devices_text(const json& data, const TextStyle& style) {
   if (data["devices"].empty()) return idle_devices_text(data["hardware"], style);
   std::string out;
   for (const auto& d : data["devices"]) {
     const std::string number = d["device"].is_null() ? "?" : std::to_string(d["device"].get<int64_t>());
     const std::string name = d["device"].is_null() ? "" : device_name(data["hardware"], d["device"]);
-    out += fmt::format("  {}  {} {}: {} kernels, {}; {} copies, {}, {}\n", dim("device  ", style), number,
-                       name.empty() ? "(no name in the source)" : name, grouped(d["kernels"]),
-                       known_duration(d["kernel_ns"]), grouped(d["copies"]), known_duration(d["copy_ns"]),
-                       d["copy_bytes"].is_null() ? "unknown" : bytes_text(d["copy_bytes"]));
+    const std::string kernels = fmt::format("{}  {} {}: {}, {}", dim("device  ", style), number,
+                                            name.empty() ? "(no name in the source)" : name,
+                                            counted(d["kernels"], "kernel"), known_duration(d["kernel_ns"]));
+    const std::string copies =
+        fmt::format("{}, {}, {}", counted(d["copies"], "copy", "copies"), known_duration(d["copy_ns"]),
+                    d["copy_bytes"].is_null() ? "unknown" : bytes_text(d["copy_bytes"]));
+    out += "  " + listed({kernels, copies}, "; ", kBelow, style) + "\n";
   }
   return out;
 }
 
 std::string records_text(const json& data, const TextStyle& style) {
   const auto& counts = data["counts"];
-  int64_t folded = 0;
-  for (const auto& n : counts["folded"]) folded += n.get<int64_t>();
+  const int64_t folded = store::sum_of_counts(counts["folded"]);
   std::string out = fmt::format("  {}  {} seen = {} stored + {} folded", dim("records ", style),
                                 grouped(counts["seen"]), grouped(counts["stored"]), grouped(folded));
   if (counts["dropped"].empty()) out += " + 0 dropped";
@@ -134,8 +138,8 @@ std::string records_text(const json& data, const TextStyle& style) {
   }
   out += "\n";
   for (const auto& [what, n] : data["health"].items()) {
-    out += fmt::format("  {}  {}\n", dim("fault   ", style),
-                       yellow(fmt::format("{} records: {}", grouped(n.get<int64_t>()), what), style));
+    out +=
+        fmt::format("  {}  {}\n", dim("fault   ", style), yellow(counted(n, "record") + ": " + what, style));
   }
   return out;
 }
@@ -171,10 +175,9 @@ std::string layers_text(const json& layers, const TextStyle& style) {
   std::string out = fmt::format("  {}  {}", dim("layers  ", style), grouped(layers["count"]));
   if (layers["timed"] != 0) {
     const bool known = !layers["iterations"].is_null();
-    out += fmt::format(", {} with a time, {} in {} iteration{}", grouped(layers["timed"]),
-                       known_duration(layers["total_ns"]),
-                       known ? grouped(layers["iterations"]) : "an unknown number of",
-                       known && layers["iterations"] == 1 ? "" : "s");
+    out += fmt::format(
+        ", {} with a time, {} in {}", grouped(layers["timed"]), known_duration(layers["total_ns"]),
+        known ? counted(layers["iterations"], "iteration") : "an unknown number of iterations");
   }
   return out + "\n";
 }
@@ -197,20 +200,21 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   out += devices_text(data, style);
   if (!data["window"]["dur_ns"].is_null()) {
     const int64_t steps = data["steps"];
-    out +=
-        fmt::format("  {}  {}{}\n", dim("window  ", style), duration_text(data["window"]["dur_ns"]),
-                    steps > 0 ? fmt::format(" with {} step{}", grouped(steps), steps == 1 ? "" : "s") : "");
+    out += fmt::format("  {}  {}{}\n", dim("window  ", style), duration_text(data["window"]["dur_ns"]),
+                       steps > 0 ? " with " + counted(steps, "step") : "");
   }
   const auto& kernels = data["kernels"];
   if (kernels["count"] != 0) {
-    out += fmt::format("  {}  {} of {} names, {} in all; {} with their launch, {} inside an op\n",
-                       dim("kernels ", style), grouped(kernels["count"]), grouped(kernels["names"]),
-                       known_duration(kernels["total_ns"]), grouped(kernels["linked"]),
-                       grouped(kernels["in_ops"]));
+    const std::string all =
+        fmt::format("{}  {} of {}, {} in all", dim("kernels ", style), grouped(kernels["count"]),
+                    counted(kernels["names"], "name"), known_duration(kernels["total_ns"]));
+    const std::string linked = fmt::format("{} with their launch, {} inside an op",
+                                           grouped(kernels["linked"]), grouped(kernels["in_ops"]));
+    out += "  " + listed({all, linked}, "; ", kBelow, style) + "\n";
   }
   if (data["ops"]["count"] != 0) {
-    out += fmt::format("  {}  {} of {} names\n", dim("ops     ", style), grouped(data["ops"]["count"]),
-                       grouped(data["ops"]["names"]));
+    out += fmt::format("  {}  {} of {}\n", dim("ops     ", style), grouped(data["ops"]["count"]),
+                       counted(data["ops"]["names"], "name"));
   }
   out += layers_text(data["layers"], style);
   return out + records_text(data, style) + top_text(data, style);

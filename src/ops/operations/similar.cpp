@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/path_text.h"
 #include "fingerprint/explain.h"
 #include "ops/run_fingerprints.h"
 #include "ops/run_measures.h"
@@ -64,10 +65,8 @@ void add_row(json& out, store::Ledger& ledger, const std::string& run_id) {
   const auto document = store::read_run_document(ledger.run_folder(run_id) + "/run.json");
   if (receipt && *receipt) out["file_names"] = (*receipt)->file_names;
   if (!document) return;
-  out["labels"] = json::object();
-  if (const auto labels = ledger.labels(run_id, *document)) {
-    for (const auto& label : *labels) out["labels"][label.key] = label.effective().value;
-  }
+  const auto labels = ledger.labels(run_id, *document);
+  out["labels"] = labels ? json(store::counting_values(*labels)) : json::object();
 }
 
 Result<json> neighbor_json(store::Ledger& ledger, const Asked& asked, const fingerprint::Neighbor& neighbor) {
@@ -157,9 +156,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   std::string out = dim("distance: 0 alike, 1 nothing in common", style) + "\n";
   for (const json& run : data["runs"]) out += neighbor_text(run, style);
   if (const int64_t other = data["not_comparable"]; other > 0)
-    out +=
-        dim(fmt::format("{} runs share too few measured dimensions with this one", grouped(other)), style) +
-        "\n";
+    out += dim(counted(other, "run shares", "runs share") + " too few measured dimensions with this one",
+               style) +
+           "\n";
   return out;
 }
 

@@ -89,7 +89,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
 std::string text(const Outcome& outcome, const TextStyle&) {
   const auto& data = outcome.data;
   if (!data.contains("added")) return "";
-  return fmt::format("{} records read, {} added\n", grouped(data["records"]), grouped(data["added"]));
+  return fmt::format("{} read, {} added\n", counted(data["records"], "record"), grouped(data["added"]));
 }
 
 }  // namespace

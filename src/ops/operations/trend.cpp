@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/files.h"
-#include "ops/compare_gate.h"
 #include "ops/run_names.h"
+#include "ops/share.h"
 #include "ops/text.h"
 #include "report/trend_plot.h"
 
@@ -122,12 +122,12 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome;
   NL_TRY(outcome.data, trend_of(context, ledger, question));
   if (const int64_t runs = outcome.data["without_order"]; runs > 0) {
-    outcome.warnings.push_back(fmt::format("left out, since they have no {}: {} runs",
-                                           outcome.data["order"].get<std::string>(), grouped(runs)));
+    outcome.warnings.push_back(fmt::format("left out, without {}: {}",
+                                           outcome.data["order"].get<std::string>(), counted(runs, "run")));
   }
   for (const json& left : outcome.data["left_out"]) {
-    outcome.warnings.push_back(fmt::format("left out, {}: {} runs", left["reason"].get<std::string>(),
-                                           grouped(left["runs"].get<int64_t>())));
+    outcome.warnings.push_back(
+        fmt::format("left out, {}: {}", left["reason"].get<std::string>(), counted(left["runs"], "run")));
   }
   if (parameters.contains("svg")) {
     NL_CHECK(replace_file(parameters["svg"], report::trend_plot(outcome.data)));
@@ -220,7 +220,7 @@ std::string group_text(const json& group, const std::string& unit, const TextSty
   const json& points = group["points"];
   const auto room = static_cast<size_t>(std::clamp(style.width - 50, 20, 80));
   std::string out = bold(title_of(group), style) + "\n  " + sparkline(points, room);
-  out += fmt::format("  {} runs, {} → {}\n", grouped(static_cast<int64_t>(points.size())),
+  out += fmt::format("  {}, {} → {}\n", counted(static_cast<int64_t>(points.size()), "run"),
                      value_text(points.front()["value"], unit), value_text(points.back()["value"], unit));
   for (const json& change : group["change_points"]) out += change_text(change, unit, style);
   return out;
@@ -239,8 +239,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     out += "\n" + group_text(group, data["figure"]["unit"], style);
   }
   if (data["groups"].size() > kShown) {
-    out += dim(fmt::format("\n{} more groups: --json, or fewer keys in --group-by\n",
-                           data["groups"].size() - kShown),
+    out += dim(fmt::format("\n{}: --json, or fewer keys in --group-by\n",
+                           counted(static_cast<int64_t>(data["groups"].size() - kShown), "more group")),
                style);
   }
   return out;

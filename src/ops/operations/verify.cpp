@@ -100,7 +100,7 @@ void check_table(store::Connection& connection, const std::string& bundle, const
     return checks.add(name, false, "the content is not what was recorded");
   const auto rows = connection.integer("SELECT count(*) FROM read_parquet(" + store::sql_quoted(path) + ")");
   const bool same = rows && *rows == table["rows"].get<int64_t>();
-  checks.add(name, same, same ? grouped(*rows) + " rows" : "the number of rows is not what was recorded");
+  checks.add(name, same, same ? counted(*rows, "row") : "the number of rows is not what was recorded");
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/path_text.h"
 #include "base/process.h"
 #include "ops/browser.h"
 #include "ops/page_folder.h"
@@ -109,6 +110,7 @@ Result<Page> page_of(Context& context, const json& runs) {
                  "more: neurolens compare --base RUN... --new RUN... --html FILE, then neurolens view FILE"};
   if (runs.size() == 1 && is_page(runs[0])) return page_of_file(runs[0]);
   NL_TRY(const std::string folder, page_folder());
+  remove_old_pages(folder);
   return runs.size() == 1 ? page_of_run(context, folder, runs[0]) : page_of_two(context, folder, runs);
 }
 

@@ -1,0 +1,18 @@
+#pragma once
+// Labels at the head of a report: what the run is about, and who says so.
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace nl::report {
+
+struct HeadLabel {
+  std::string key, value, origin;
+};
+
+/// By key. An engine that is the backend is left out: every run would have it.
+std::vector<HeadLabel> head_labels(const nlohmann::json& report);
+
+}  // namespace nl::report
