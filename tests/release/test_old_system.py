@@ -12,7 +12,7 @@ SAMPLE = REPOSITORY / "samples/kineto_small.json"
 def test_nothing_but_a_shell_is_there(old_system):
     for program in ("git", "gcc", "python3", "curl", "less", "xdg-open"):
         assert old_system.run(f"command -v {program}").returncode != 0
-    assert "2.31" in old_system.run("ldd --version | head -1").stdout
+    assert "2.31" in old_system.run("getconf GNU_LIBC_VERSION").stdout
 
 
 def test_version_help_and_doctor(old_system):
@@ -35,7 +35,7 @@ def test_view_says_how_to_fetch_the_page(old_system):
     assert "scp" in done.stdout and "10.0.0.9" in done.stdout
 
 
-@pytest.mark.parametrize("environment, user", [({}, "root"), ({"HOME": "/nonexistent"}, "nobody"), ({"HOME": "/"}, "nobody")])
+@pytest.mark.parametrize("environment, user", [({}, "root"), ({"HOME": "/nonexistent"}, "65534"), ({"HOME": "/"}, "65534")])
 def test_a_home_that_is_missing_or_read_only_is_explained(old_system, environment, user):
     """Either it works elsewhere, or one line says what to type; and that works."""
     done = old_system.run(f"cd /tmp && neurolens {SAMPLE}", environment, user)
