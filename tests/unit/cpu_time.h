@@ -1,4 +1,5 @@
-/// CPU time of a piece of work, for tests of how work grows: ratios hold on any machine and under any sanitizer.
+/// CPU time of a piece of work, for tests of how work grows: ratios hold on any machine and under any
+/// sanitizer.
 #pragma once
 
 #include <cstddef>
