@@ -18,7 +18,7 @@ namespace {
 constexpr int kCases = 12'000;
 constexpr int kOracleCases = 2'000;
 #else
-constexpr int kCases = 1'200;  // under a sanitizer, for its sake
+constexpr int kCases = 300;  // under a sanitizer, for its sake
 constexpr int kOracleCases = 100;
 #endif
 
