@@ -55,8 +55,8 @@ target_link_libraries(zstd INTERFACE ${ZSTD_LIBRARY})
 # Flags of our own code only.
 add_library(nl_flags INTERFACE)
 target_compile_options(nl_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
-# Floating point gives the same bits on every machine: no multiply and add in one rounding.
-target_compile_options(nl_flags INTERFACE -ffp-contract=off)
+# The same on every machine: floating point without multiply and add in one rounding, and the sign of char.
+target_compile_options(nl_flags INTERFACE -ffp-contract=off -fsigned-char)
 # g++ 12 sees overlaps in std::string that are not there.
 target_compile_options(nl_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_include_directories(nl_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
