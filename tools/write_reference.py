@@ -28,8 +28,9 @@ def cli_page():
     for verb in json.loads(answer("schema", "operations", "--json"))["data"]["operations"] + ["completion"]:
         lines += [f"## {verb}", "", "```", answer(verb, "--help").rstrip(), "```", ""]
     lines += ["## Exit codes", "", "| code | meaning |", "|---|---|", "| 0 | fine |",
-              "| 1 | a gate failed (verification) |", "| 2 | bad usage or bad input |",
-              "| 3 | a needed device, permission, tool or service is missing |", "| 70 | a bug of ours |", ""]
+              "| 1 | a gate failed: `verify`, `report --verify`, `compare --gate` |", "| 2 | bad usage or bad input |",
+              "| 3 | a needed device, permission, tool or service is missing |", "| 70 | a bug of ours |",
+              "| 130 | stopped by Ctrl-C |", ""]
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@
 namespace nl::cli {
 
 /// Exit codes: 0 fine, 1 a gate failed, 2 bad usage or input, 3 something needed is missing, 70 a bug of
-/// ours.
+/// ours, 130 stopped by Ctrl-C.
 int run_command_line(int argc, char** argv);
 
 }  // namespace nl::cli
