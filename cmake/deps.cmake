@@ -57,8 +57,8 @@ add_library(nl_flags INTERFACE)
 target_compile_options(nl_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
 # The same on every machine: floating point without multiply and add in one rounding, and the sign of char.
 target_compile_options(nl_flags INTERFACE -ffp-contract=off -fsigned-char)
-# g++ 12 sees overlaps in std::string that are not there.
-target_compile_options(nl_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# g++ 12 sees overlaps in std::string that are not there; psabi is about libraries that g++ 9 compiled.
+target_compile_options(nl_flags INTERFACE "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-psabi>")
 target_include_directories(nl_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
 target_link_libraries(nl_flags INTERFACE nlohmann_json::nlohmann_json Threads::Threads)
 target_compile_definitions(nl_flags INTERFACE NEUROLENS_VERSION="${PROJECT_VERSION}")
