@@ -21,9 +21,19 @@ inline std::string corpus_folder() {
   return given != nullptr ? given : NEUROLENS_SOURCE_DIR "/../shared/traces";
 }
 
-inline json golden_values() {
-  const auto text = read_file(corpus_folder() + "/GOLDEN.json");
+/// The values of a file of the corpus; empty if it is absent.
+inline json values_of(const std::string& file) {
+  const auto text = read_file(corpus_folder() + "/" + file);
   return text ? json::parse(*text) : json::object();
+}
+/// Read once: each of a thousand tests is a process that needs them, some of them many times.
+inline const json& golden_values() {
+  static const json values = values_of("GOLDEN.json");
+  return values;
+}
+inline const json& nsight_values() {
+  static const json values = values_of("GOLDEN_NSIGHT.json");
+  return values;
 }
 
 class TempFolder {
@@ -84,7 +94,7 @@ class Imported {
 /// Paths in the corpus that start so; {"absent"} if there is no corpus.
 inline std::vector<std::string> files_of(const std::string& prefix) {
   std::vector<std::string> files;
-  const json golden = golden_values();
+  const json& golden = golden_values();
   for (const auto& [file, values] : golden.items()) {
     if (file.starts_with(prefix)) files.push_back(file);
   }
@@ -98,7 +108,7 @@ class CorpusFile : public testing::TestWithParam<std::string> {
     if (GetParam() == "absent")
       GTEST_SKIP() << "no corpus at " << corpus_folder() << " (set NEUROLENS_TRACES)";
   }
-  json expected() const { return golden_values()[GetParam()]; }
+  json expected() const { return golden_values().value(GetParam(), json()); }
   std::string path() const { return corpus_folder() + "/" + GetParam(); }
   TempFolder temp_;
 };

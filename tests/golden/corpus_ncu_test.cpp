@@ -11,11 +11,6 @@
 namespace nl::golden {
 namespace {
 
-json nsight_values() {
-  const auto text = read_file(corpus_folder() + "/GOLDEN_NSIGHT.json");
-  return text ? json::parse(*text) : json::object();
-}
-
 std::vector<std::string> reports() {
   std::vector<std::string> names;
   const json golden = nsight_values().value("ncu", json::object());
@@ -33,7 +28,7 @@ void expect_detected(const std::string& path) {
 
 class Ncu : public CorpusFile {
  protected:
-  json golden() const { return nsight_values()["ncu"][GetParam()]; }
+  json golden() const { return nsight_values().at("ncu").at(GetParam()); }
   std::string file(const json& name) const { return corpus_folder() + "/" + name.get<std::string>(); }
 };
 

@@ -8,8 +8,7 @@ namespace nl::golden {
 namespace {
 
 json nsys_values() {
-  const auto text = read_file(corpus_folder() + "/GOLDEN_NSIGHT.json");
-  return text ? json::parse(*text).value("nsys", json::object()) : json::object();
+  return nsight_values().value("nsys", json::object());
 }
 
 std::vector<std::string> reports() {

@@ -6,9 +6,8 @@
 namespace nl::golden {
 namespace {
 
-json nsight_values() {
-  const auto text = read_file(corpus_folder() + "/GOLDEN_NSIGHT.json");
-  return text ? json::parse(*text)["nsys"] : json::object();
+json nsys_values() {
+  return nsight_values().value("nsys", json::object());
 }
 
 std::string named(const json& name) {
@@ -141,13 +140,13 @@ INSTANTIATE_TEST_SUITE_P(Corpus, Nsys, testing::ValuesIn(files_of("nsys/")), tes
 
 class NsysOld : public CorpusFile {
  protected:
-  json expected() const { return nsight_values()[GetParam()]; }
+  json expected() const { return nsys_values()[GetParam()]; }
   std::string path() const { return corpus_folder() + "/" + expected()["file"].get<std::string>(); }
 };
 
 std::vector<std::string> old_exports() {
   std::vector<std::string> names;
-  const json golden = nsight_values();
+  const json golden = nsys_values();
   for (const auto& [name, values] : golden.items()) names.push_back(name);
   return names.empty() ? std::vector<std::string>{"absent"} : names;
 }

@@ -13,7 +13,7 @@ namespace {
 class Corpus : public CorpusFile {};
 
 TEST_P(Corpus, EqualsTheIndependentValues) {
-  const json expected = golden_values()[GetParam()];
+  const json expected = golden_values().at(GetParam());
   Imported run(temp_.path(), {path()});
   const auto& capture = run.document["capture"];
   EXPECT_EQ(capture["counts"]["seen"], expected["events"]);
@@ -37,7 +37,7 @@ TEST_P(Corpus, EqualsTheIndependentValues) {
 }
 
 TEST_P(Corpus, TakesLittleSpace) {
-  const int64_t source = golden_values()[GetParam()]["size_bytes"];
+  const int64_t source = golden_values().at(GetParam())["size_bytes"];
   if (source < 100'000) return;
   Imported run(temp_.path(), {path()});
   int64_t facts = file_size(run.bundle + "/run.json").value();
