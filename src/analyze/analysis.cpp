@@ -18,6 +18,7 @@ using nlohmann::json;
 
 constexpr size_t kStepsShown = 200;
 constexpr size_t kMemorySamples = 400;
+constexpr int64_t kGapsShown = 100;
 
 json optional_number(const std::optional<int32_t>& number) {
   return number ? json(*number) : json(nullptr);
@@ -128,6 +129,8 @@ json longest_gaps(const Timeline& run, const DeviceState& state, const IntervalS
                       return std::pair(-a.time.length(), a.time.begin) <
                              std::pair(-b.time.length(), b.time.begin);
                     });
+  pieces.resize(kept);
+  const std::vector<uint32_t> spans = host_spans(run, state.device, pieces);
   static constexpr const char* kTables[] = {"kernels", "copies", "spans"};
   json list = json::array();
   for (size_t i = 0; i < kept; i++) {
@@ -137,7 +140,7 @@ json longest_gaps(const Timeline& run, const DeviceState& state, const IntervalS
         {{"start_ns", piece.time.begin},
          {"dur_ns", piece.time.length()},
          {"cause", idle_cause_name(piece.cause)},
-         {"host_span", span_name(run, host_span(run, state.device, piece))},
+         {"host_span", span_name(run, spans[i])},
          {"next_table", next == nullptr ? json(nullptr) : json(kTables[static_cast<size_t>(next->table)])},
          {"next_row", next == nullptr ? json(nullptr) : json(next->row)}});
   }
@@ -193,7 +196,8 @@ json device_json(const MeasuredDevice& measured, const Timeline& run, const Inte
   out["kind"] = device.is_host ? "host" : "device";
   out["untimed"] = device.untimed;
   out["idle_causes"] = causes_json(*measured.state, window);
-  out["longest_gaps"] = longest_gaps(run, *measured.state, window, static_cast<size_t>(options.top));
+  out["longest_gaps"] =
+      longest_gaps(run, *measured.state, window, static_cast<size_t>(std::min(options.top, kGapsShown)));
   out["classes"] = classes_json(measured.metrics);
   out["metrics"] = metrics_json(measured.metrics);
   out["roofline"] = to_json(measured.roofline, options.top);

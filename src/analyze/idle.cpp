@@ -265,15 +265,26 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
   return pieces;
 }
 
-uint32_t host_span(const Timeline& run, const Device& device, const IdlePiece& piece) {
-  if (!is_host_late(piece.cause) || piece.next == kNoRow) return kNoRow;
-  const int32_t track = run.spans.track[device.work[piece.next].launch];
-  uint32_t found = kNoRow;
+std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
+                                 const std::vector<IdlePiece>& pieces) {
+  std::vector<uint32_t> found(pieces.size(), kNoRow);
+  std::vector<size_t> asked;
+  for (size_t p = 0; p < pieces.size(); p++) {
+    if (is_host_late(pieces[p].cause) && pieces[p].next != kNoRow) asked.push_back(p);
+  }
+  std::sort(asked.begin(), asked.end(),
+            [&](size_t a, size_t b) { return pieces[a].time.begin < pieces[b].time.begin; });
   for (uint32_t i = 0; i < run.spans.size(); i++) {
-    if (run.spans.track[i] != track) continue;
     const Interval span = run.spans.interval(i);
-    if (!tells_of(span, piece.time)) continue;
-    if (found == kNoRow || span.length() <= run.spans.interval(found).length()) found = i;
+    auto it = std::upper_bound(asked.begin(), asked.end(), span.begin,
+                               [&](int64_t t, size_t p) { return t < pieces[p].time.end; });
+    for (; it != asked.end() && pieces[*it].time.begin < span.end; it++) {
+      const IdlePiece& piece = pieces[*it];
+      if (run.spans.track[i] != run.spans.track[device.work[piece.next].launch]) continue;
+      uint32_t& best = found[*it];
+      const bool shorter = best == kNoRow || span.length() <= run.spans.interval(best).length();
+      if (shorter && tells_of(span, piece.time)) best = i;
+    }
   }
   return found;
 }

@@ -80,9 +80,11 @@ class HostActivity {
 std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
                                     const IntervalSet& waits);
 
-/// What the launching thread did in a piece before a launch call: the shortest span that covers at least half
-/// of it and is at most twice as long; kNoRow if there is none. Looks at every span of the run.
-uint32_t host_span(const Timeline& run, const Device& device, const IdlePiece& piece);
+/// What the launching thread did in each piece before a launch call: the shortest span that covers at least
+/// half of it and is at most twice as long; kNoRow if there is none. Looks at every span of the run, once;
+/// the pieces do not overlap.
+std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
+                                 const std::vector<IdlePiece>& pieces);
 
 /// Sums of the pieces inside the window.
 std::array<int64_t, kIdleCauses> idle_causes(const std::vector<IdlePiece>& pieces, const IntervalSet& window);

@@ -2,6 +2,7 @@
 valid HTML that needs nothing but itself, and a check that finds every changed digit."""
 
 import json
+import os
 import pathlib
 import re
 
@@ -604,3 +605,20 @@ def test_pages_are_light_and_dark(hostile_files, browser, tmp_path):
     path = tmp_path / "hostile/report.html"
     colours = {scheme: look_at(browser, path, 1440, scheme)[0]["background"] for scheme in ("light", "dark")}
     assert colours["light"] != colours["dark"]
+
+
+def test_a_million_records_take_little_more_than_an_analysis(neurolens, make_big_trace, tmp_path):
+    """No part of a report looks at every record again for each of many others; of the gaps it has the longest."""
+
+    def cpu_of(*arguments):
+        before = os.times()
+        neurolens(*arguments)
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    run = neurolens.import_file(make_big_trace(1))["run_id"]
+    analysis = cpu_of("analyze", run)
+    report = cpu_of("report", run, "-o", tmp_path / "report")
+    device = json.loads((tmp_path / "report" / "report.json").read_text())["analysis"]["devices"][0]
+    assert len(device["longest_gaps"]) == 100
+    assert report < 4 * analysis + 1, f"{report:.1f} s against {analysis:.1f} s"
