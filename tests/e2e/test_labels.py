@@ -233,7 +233,7 @@ def test_bad_sidecar_is_an_error_with_its_line(neurolens, small_trace, tmp_path,
     (tmp_path / "neurolens.yaml").write_text(text)
     begin = time.monotonic()
     error = error_of(neurolens("import", small_trace, "--json", code=BAD_INPUT))
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < 10, "the time grows with more than the text"
     assert error["code"] == "bad_input"
     assert "neurolens.yaml" + line in error["message"] and word in error["message"]
     assert neurolens.runs() == []
