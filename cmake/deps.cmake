@@ -1,11 +1,11 @@
-# Third-party libraries. DuckDB and simdjson come from tools/setup (.deps or $NEUROLENS_DEPS), the rest from Debian, all
+# Third-party libraries. DuckDB, simdjson and headers of ONNX Runtime come from tools/setup (.deps or $NEUROLENS_DEPS), the rest from Debian, all
 # static: a portable build (cmake/toolchain-linux.cmake) takes them from its sysroot, others from this machine.
 set(NEUROLENS_DEPS "$ENV{NEUROLENS_DEPS}" CACHE PATH "folder that tools/setup filled")
 if(NOT NEUROLENS_DEPS)
   set(NEUROLENS_DEPS ${CMAKE_SOURCE_DIR}/.deps)
 endif()
 set(duckdb ${NEUROLENS_DEPS}/duckdb-1.5.5-${CMAKE_SYSTEM_PROCESSOR})
-foreach(part duckdb-1.5.5-${CMAKE_SYSTEM_PROCESSOR} simdjson-4.6.4)
+foreach(part duckdb-1.5.5-${CMAKE_SYSTEM_PROCESSOR} simdjson-4.6.4 onnxruntime-headers-24)
   if(NOT EXISTS ${NEUROLENS_DEPS}/${part}/.complete)
     message(FATAL_ERROR "${part} is not in ${NEUROLENS_DEPS}: run tools/setup first")
   endif()
@@ -34,6 +34,11 @@ add_library(duckdb INTERFACE)
 target_include_directories(duckdb SYSTEM INTERFACE ${duckdb}/include)
 file(GLOB duckdb_archives ${duckdb}/lib/*.a)
 target_link_libraries(duckdb INTERFACE -Wl,--start-group ${duckdb_archives} -Wl,--end-group Threads::Threads ${CMAKE_DL_LIBS})
+
+# Only declarations: the library is loaded at run time.
+add_library(onnxruntime INTERFACE)
+target_include_directories(onnxruntime SYSTEM INTERFACE ${NEUROLENS_DEPS}/onnxruntime-headers-24)
+target_link_libraries(onnxruntime INTERFACE ${CMAKE_DL_LIBS})
 
 add_library(valijson INTERFACE)
 

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -21,6 +23,7 @@ namespace {
 
 constexpr int kLookEveryMs = 50;
 constexpr int kFailsAtOnceMs = 400;
+constexpr int kPiecesAtOnce = 64;  // all that a pipe can hold; one that writes without end is still watched
 
 /// For posix_spawn; the strings must live on.
 std::vector<char*> arguments_of(const std::vector<std::string>& command) {
@@ -28,6 +31,25 @@ std::vector<char*> arguments_of(const std::vector<std::string>& command) {
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   return arguments;
+}
+
+/// Our variables, less those that are given, and then these; the strings must live on.
+std::vector<char*> variables_with(const std::vector<std::string>& given) {
+  std::vector<char*> variables;
+  for (char** variable = environ; *variable != nullptr; variable++) {
+    const std::string_view ours = *variable;
+    const std::string_view name = ours.substr(0, ours.find('=') + 1);
+    const bool replaced = std::any_of(given.begin(), given.end(),
+                                      [name](const std::string& text) { return text.starts_with(name); });
+    if (!replaced) variables.push_back(*variable);
+  }
+  for (const std::string& text : given) variables.push_back(const_cast<char*>(text.c_str()));
+  variables.push_back(nullptr);
+  return variables;
+}
+
+int64_t ns_of(const timeval& time) {
+  return int64_t{time.tv_sec} * 1'000'000'000 + int64_t{time.tv_usec} * 1000;
 }
 
 /// Signals as a shell would leave them, and what else the flags say.
@@ -99,32 +121,51 @@ class Running {
   }
 
   Result<ProcessEnd> run() {
+    begin_ = Clock::now();
     NL_CHECK(start());
-    const auto begin = std::chrono::steady_clock::now();
     for (;;) {
       int status = 0;
-      const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+      rusage usage{};
+      const pid_t ended = ::wait4(pid_, &status, WNOHANG, &usage);
+      if (ended == pid_) return finish(status, usage);
       read_outputs();
-      if (ended == pid_) return finish(status);
       if (ended < 0 && errno != EINTR) return errno_error("cannot wait for", command_[0], errno);
-      NL_CHECK(options_.watch());
-      if (std::chrono::steady_clock::now() - begin > options_.time) {
-        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time).count();
-        return Error{ErrorCode::kUnavailable,
-                     command_[0] + " did not end within " + std::to_string(seconds) + " s"};
-      }
+      NL_CHECK(judge());
       wait_a_little();
     }
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Whether it may go on. Once it is asked to end, it is not judged again.
+  Result<void> judge() {
+    if (end_.cut_short) {
+      if (Clock::now() > kill_at_) ::kill(-pid_, SIGKILL);
+      return {};
+    }
+    auto fine = options_.watch();
+    if (fine && Clock::now() - begin_ > options_.time) {
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time).count();
+      fine = Error{ErrorCode::kUnavailable,
+                   command_[0] + " did not end within " + std::to_string(seconds) + " s"};
+    }
+    if (fine || options_.grace.count() == 0) return fine;
+    end_.cut_short = fine.error();
+    kill_at_ = Clock::now() + options_.grace;
+    ::kill(-pid_, SIGTERM);
+    ::kill(-pid_, SIGCONT);  // one that was stopped could not hear it
+    return {};
+  }
+
   Result<void> start() {
     if (!output_.open() || !errors_.open()) return errno_error("cannot open a pipe for", command_[0], errno);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawnattr_init(&attributes);
-    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!options_.reads_our_input || ::isatty(STDIN_FILENO) != 0)
+      ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (options_.output_file.empty()) {
       ::posix_spawn_file_actions_adddup2(&actions, output_.writer(), STDOUT_FILENO);
     } else {
@@ -135,8 +176,9 @@ class Running {
     set_attributes(attributes, POSIX_SPAWN_SETPGROUP);  // a group, so that all it starts can be ended
     const std::vector<std::string> command = in_folder(command_, options_.folder);
     std::vector<char*> arguments = arguments_of(command);
+    std::vector<char*> variables = variables_with(options_.environment);
     const int failed =
-        ::posix_spawn(&pid_, command[0].c_str(), &actions, &attributes, arguments.data(), environ);
+        ::posix_spawn(&pid_, command[0].c_str(), &actions, &attributes, arguments.data(), variables.data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
     output_.close_writer();
@@ -147,15 +189,19 @@ class Running {
   }
 
   void read_outputs() {
-    read_from(output_, end_.output);
-    read_from(errors_, end_.errors);
+    read_from(output_, false, end_.output);
+    read_from(errors_, true, end_.errors);
   }
-  void read_from(Pipe& pipe, std::string& kept) const {
-    char piece[4096];
-    for (;;) {
+  void read_from(Pipe& pipe, bool is_error, std::string& kept) const {
+    char piece[16384];
+    for (int i = 0; i < kPiecesAtOnce; i++) {
       const ssize_t n = pipe.reader() < 0 ? 0 : ::read(pipe.reader(), piece, sizeof piece);
       if (n < 0) return;
       if (n == 0) return pipe.close_reader();
+      if (options_.output) {
+        options_.output(is_error, {piece, static_cast<size_t>(n)});
+        continue;
+      }
       const size_t room = options_.output_bytes - std::min(options_.output_bytes, kept.size());
       kept.append(piece, std::min(room, static_cast<size_t>(n)));
     }
@@ -166,11 +212,17 @@ class Running {
     if (!open || ::poll(wanted, 2, kLookEveryMs) > 0) ::usleep(1000);
   }
 
-  Result<ProcessEnd> finish(int status) {
+  Result<ProcessEnd> finish(int status, const rusage& usage) {
     const pid_t group = pid_;
     pid_ = -1;
     ::kill(-group, SIGKILL);  // what it left running
-    end_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    read_outputs();
+    end_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    end_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + end_.signal;
+    end_.wall_ns = std::chrono::nanoseconds(Clock::now() - begin_).count();
+    end_.user_ns = ns_of(usage.ru_utime);
+    end_.system_ns = ns_of(usage.ru_stime);
+    end_.peak_memory_bytes = int64_t{usage.ru_maxrss} * 1024;
     return std::move(end_);
   }
   void end_all() const {
@@ -185,6 +237,8 @@ class Running {
   pid_t pid_ = -1;
   Pipe output_;
   Pipe errors_;
+  Clock::time_point begin_ = {};
+  Clock::time_point kill_at_ = {};
   ProcessEnd end_;
 };
 

@@ -3,8 +3,11 @@
 // their time is over. Any thread may call.
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,17 +16,30 @@ namespace nl {
 
 struct ProcessOptions {
   std::chrono::milliseconds time = std::chrono::minutes(1);
-  size_t output_bytes = 64 << 10;  ///< of each output that is kept; the rest is read and forgotten
-  std::string output_file = {};    ///< where standard output goes instead
-  std::string folder = {};         ///< to work in; empty: ours
+  size_t output_bytes = 64 << 10;             ///< of each output that is kept; the rest is read and forgotten
+  std::string output_file = {};               ///< where standard output goes instead
+  std::string folder = {};                    ///< to work in; empty: ours
+  std::vector<std::string> environment = {};  ///< NAME=value, besides ours
+  bool reads_our_input = false;               ///< unless that is a terminal; else it has no input
+  /// Takes what the program writes (true: as errors) instead of it being kept.
+  std::function<void(bool is_error, std::string_view bytes)> output = {};
+  /// If not zero, a program whose time is over or whose watch gave an error is asked to end, killed so much
+  /// later, and how it ended is no error.
+  std::chrono::milliseconds grace = std::chrono::milliseconds(0);
   /// Asked some twenty times a second; an error ends the program.
   std::function<Result<void>()> watch = [] { return Result<void>(); };
 };
 
 struct ProcessEnd {
-  int exit_code = 0;  ///< 128 + the signal if one ended it
-  std::string output;
-  std::string errors;
+  int exit_code = 0;                    ///< 128 + the signal if one ended it
+  int signal = 0;                       ///< that ended it
+  std::optional<Error> cut_short = {};  ///< why it was asked to end
+  std::string output = {};
+  std::string errors = {};
+  int64_t wall_ns = 0;
+  int64_t user_ns = 0;  ///< CPU time, with that of its children
+  int64_t system_ns = 0;
+  int64_t peak_memory_bytes = 0;  ///< of the largest of its processes
 };
 
 /// Runs to the end. `command[0]` is a path. `unavailable` if it took too long or could not be started.

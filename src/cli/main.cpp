@@ -1,7 +1,13 @@
-// The command line: made from the registry of operations, no logic of its own.
+// The command line: made from the registry of operations, no logic of its own. Besides, the program starts
+// itself as the process that runs a model, see capture/model_passes.h.
 
+#include <cstring>
+
+#include "capture/model_passes.h"
 #include "cli/command_line.h"
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], nl::capture::kModelProcess) == 0)
+    return nl::capture::measure_model(argv[2]);
   return nl::cli::run_command_line(argc, argv);
 }

@@ -298,6 +298,8 @@ class Importer {
 
   Result<ImportReport> publish(const store::Staging& staging, const nlohmann::json& document) {
     const std::string run_id = document["run_id"];
+    if (!options_.artifacts.empty())
+      NL_CHECK(rename_to_new(options_.artifacts, staging.bundle() + "/artifacts"));
     NL_TRY(const bool created, ledger_.publish(staging, run_id));
     if (!created && options_.refresh) NL_CHECK(ledger_.replace(staging, run_id));
     std::vector<std::string> paths;

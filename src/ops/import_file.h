@@ -17,6 +17,7 @@ struct ImportOptions {
   bool as_one = false;          ///< the files are sources of one run, whatever they are called
   bool rank_from_name = false;  ///< "rank3" in a file name is the rank of a file that names none
   std::string add_to = {};      ///< id of a run: the new one has its sources and these
+  std::string artifacts = {};   ///< folder on the disk of the ledger that becomes the run's own
 };
 
 struct ImportReport {

@@ -4,6 +4,7 @@
 
 #include "ops/analysis_options.h"
 #include "ops/analyze_text.h"
+#include "ops/iteration_times.h"
 #include "ops/named_analysis.h"
 
 namespace nl::ops {
@@ -49,6 +50,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome;
   outcome.data = std::move(analysis.data);
   outcome.data["run_id"] = named.run_id;
+  NL_TRY(const auto files, store::run_files(named.bundle));
+  NL_TRY(outcome.data["iterations"], iteration_times(files));
+  if (std::string warning = overhead_warning(outcome.data["iterations"]); !warning.empty())
+    outcome.warnings.push_back(std::move(warning));
   const std::string id = short_id(named.run_id);
   if (outcome.data["steps"]["count"] != 0 && options.window == "whole")
     outcome.next.push_back(fmt::format("neurolens analyze {} --window step:0", id));

@@ -1,11 +1,10 @@
 #include <fmt/core.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <thread>
 
 #include "base/files.h"
+#include "capture/capabilities.h"
 #include "ingest/adapter.h"
 #include "ops/text.h"
 #include "store/ledger.h"
@@ -69,25 +68,13 @@ void check_ledger(const std::string& folder, Findings& findings) {
   }
 }
 
-std::string find_in_path(const char* tool) {
-  const char* path = std::getenv("PATH");
-  std::string rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const size_t colon = rest.find(':');
-    const std::string candidate = rest.substr(0, colon) + "/" + tool;
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
-  }
-  return {};
-}
-
-void check_tools(Findings& findings) {
-  for (const char* tool : {"nsys", "ncu"}) {
-    const std::string path = find_in_path(tool);
-    if (path.empty()) {
-      findings.note(tool, "not on PATH", "needed only to convert its own report files");
+/// What cannot be measured here is worth knowing, but nothing is broken.
+void check_capabilities(Findings& findings) {
+  for (const capture::Capability& c : capture::capabilities()) {
+    if (c.works) {
+      findings.good(c.name, c.detail);
     } else {
-      findings.good(tool, path);
+      findings.note(c.name, c.detail, c.fix);
     }
   }
 }
@@ -102,7 +89,7 @@ Result<Outcome> run(Context& context, const json&) {
   }
   findings.good("formats", formats);
   check_ledger(context.ledger_folder, findings);
-  check_tools(findings);
+  check_capabilities(findings);
   Outcome outcome;
   outcome.data = {{"healthy", findings.healthy()}, {"checks", findings.list()}};
   outcome.exit_code = findings.healthy() ? 0 : 3;

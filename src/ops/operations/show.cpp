@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "assemble/assemble.h"
+#include "ops/iteration_times.h"
 #include "ops/run_names.h"
 #include "ops/run_state.h"
 #include "ops/text.h"
@@ -51,6 +52,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
   NL_TRY(const auto files, store::run_files(named.bundle));
   NL_TRY(json data, store::summarize_run(engine, files, parameters.value("top", 5)));
+  NL_TRY(data["iterations"], iteration_times(files));
   data["run_id"] = named.run_id;
   data["format"] = document["sources"][0]["format"];
   data["backend"] = document["software"]["backend"];
@@ -202,6 +204,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     const int64_t steps = data["steps"];
     out += fmt::format("  {}  {}{}\n", dim("window  ", style), duration_text(data["window"]["dur_ns"]),
                        steps > 0 ? " with " + counted(steps, "step") : "");
+  }
+  std::string label = "times   ";
+  for (const std::string& line : iteration_lines(data["iterations"])) {
+    out += fmt::format("  {}  {}\n", dim(label, style), behind_column(line, kBelow.size(), style));
+    label = "        ";
   }
   const auto& kernels = data["kernels"];
   if (kernels["count"] != 0) {

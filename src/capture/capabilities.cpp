@@ -1,0 +1,106 @@
+#include "capture/capabilities.h"
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "capture/onnx_runtime.h"
+
+namespace nl::capture {
+namespace {
+
+/// Opens a counter of our own thread; 0, or errno.
+int try_perf_event(uint32_t type, uint64_t config, bool context_switches) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = type;
+  attributes.config = config;
+  attributes.disabled = 1;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  attributes.context_switch = context_switches ? 1 : 0;
+  const long fd = ::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0) return errno;
+  ::close(static_cast<int>(fd));
+  return 0;
+}
+
+std::string paranoid_level() {
+  const auto level = read_file("/proc/sys/kernel/perf_event_paranoid");
+  return level ? level->substr(0, level->find('\n')) : "unknown";
+}
+
+Capability perf_capability(std::string name, const std::string& what, int failed) {
+  if (failed == 0) return {std::move(name), true, what + " by perf_event"};
+  const bool forbidden = failed == EACCES || failed == EPERM;
+  const std::string reason = std::string("perf_event_open: ") + std::strerror(failed);
+  if (!forbidden) return {std::move(name), false, reason, ""};
+  return {std::move(name), false, reason + ", perf_event_paranoid is " + paranoid_level(),
+          "sysctl kernel.perf_event_paranoid=2, in a container also --cap-add PERFMON"};
+}
+
+Capability hardware_counters() {
+  const int failed = try_perf_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
+  if (failed != ENOENT && failed != EOPNOTSUPP)
+    return perf_capability("hardware_counters", "cycles and the like", failed);
+  return {"hardware_counters", false, "the processor shows none: a virtual machine without them",
+          "use a machine, or an instance type, with a virtual PMU"};
+}
+
+Capability tool(const std::string& name, const char* variable, const std::string& fix) {
+  const std::string path = variable == nullptr ? find_in_path(name) : find_program(name, variable);
+  if (!path.empty()) return {name, true, path};
+  return {name, false, "not on PATH", fix};
+}
+
+Capability nvidia_driver() {
+  const auto version = read_file("/proc/driver/nvidia/version");
+  if (version) return {"nvidia_driver", true, version->substr(0, version->find('\n'))};
+  return {"nvidia_driver", false, "no NVIDIA driver is loaded", ""};
+}
+
+Capability amd_driver() {
+  if (path_exists("/dev/kfd")) return {"amd_driver", true, "/dev/kfd"};
+  return {"amd_driver", false, "no AMD driver is loaded", ""};
+}
+
+Capability onnx_runtime() {
+  const auto library = find_onnx_runtime("");
+  if (library) return {"onnxruntime", true, *library};
+  return {"onnxruntime", false, library.error().message, library.error().hint};
+}
+
+}  // namespace
+
+std::vector<Capability> capabilities() {
+  return {
+      perf_capability("cpu_sampling", "samples by the software clock",
+                      try_perf_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false)),
+      perf_capability("context_switches", "when threads stop and go on",
+                      try_perf_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, true)),
+      hardware_counters(),
+      nvidia_driver(),
+      amd_driver(),
+      onnx_runtime(),
+      tool("nsys", "NEUROLENS_NSYS", "needed to read .nsys-rep files and to record NVIDIA GPUs"),
+      tool("ncu", "NEUROLENS_NCU", "needed to read .ncu-rep files and for counters of NVIDIA GPUs"),
+      tool("trtexec", nullptr, "needed only to time TensorRT engines"),
+      tool("rocprofv3", nullptr, "needed only to record AMD GPUs"),
+      tool("git", nullptr, "without it a run does not know the commit of its code"),
+  };
+}
+
+nlohmann::json capabilities_json(const std::vector<Capability>& list) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const Capability& c : list)
+    json.push_back({{"name", c.name}, {"works", c.works}, {"detail", c.detail}, {"fix", c.fix}});
+  return json;
+}
+
+}  // namespace nl::capture

@@ -1,0 +1,23 @@
+#pragma once
+// What can be measured here and what not, with the reason and the way to change it.
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace nl::capture {
+
+struct Capability {
+  std::string name;
+  bool works = false;
+  std::string detail;    ///< how, or why not
+  std::string fix = {};  ///< what to do if it does not work; empty if nothing here can help
+};
+
+/// Tries what can be tried without side effects; some hundred milliseconds.
+std::vector<Capability> capabilities();
+
+nlohmann::json capabilities_json(const std::vector<Capability>& list);
+
+}  // namespace nl::capture

@@ -1,0 +1,26 @@
+#include "capture/document.h"
+
+#include "capture/capabilities.h"
+#include "capture/host.h"
+
+namespace nl::capture {
+
+nlohmann::json describe_capture(const std::string& command, const std::string& folder) {
+  nlohmann::json document = {{"tool_version", NEUROLENS_VERSION},
+                             {"command", command},
+                             {"folder", folder},
+                             {"environment", describe_environment(own_environment())},
+                             {"host", describe_host()},
+                             {"gpus", describe_gpus()},
+                             {"capabilities", capabilities_json(capabilities())}};
+  if (auto checkout = describe_checkout(folder); !checkout.is_null())
+    document["checkout"] = std::move(checkout);
+  return document;
+}
+
+std::string document_text(const nlohmann::json& document) {
+  const std::string text = document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return "{\n \"schema\": \"neurolens.capture/1\"," + text.substr(1) + "\n";
+}
+
+}  // namespace nl::capture

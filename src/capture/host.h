@@ -1,0 +1,28 @@
+#pragma once
+// What a workload runs on: machine, processors, memory, limits, GPUs, and the state of its source code. What
+// the machine does not say is left out, and `absent` of the document names it with the reason.
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace nl::capture {
+
+/// The machine, as /proc, /sys and /etc below `root` describe it.
+nlohmann::json describe_host(const std::string& root = "");
+
+/// NVIDIA GPUs as nvidia-smi lists them; {"absent": reason} where there are none.
+nlohmann::json describe_gpus();
+
+/// Commit, branch and number of changed files of the folder's git checkout; null if it is none.
+nlohmann::json describe_checkout(const std::string& folder);
+
+/// The variables that change how inference runs, from an allow-list by name; one whose name speaks of a
+/// secret never. {"variables": {}, "withheld": n}, where n counts those only their name kept out.
+nlohmann::json describe_environment(const std::vector<std::string>& variables);
+
+/// NAME=value of this process.
+std::vector<std::string> own_environment();
+
+}  // namespace nl::capture

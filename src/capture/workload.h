@@ -1,0 +1,45 @@
+#pragma once
+// A user's program under our eyes: its output kept, its time limited, all that it started ended with it. One
+// at a time in a process.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/process.h"
+#include "base/result.h"
+
+namespace nl::capture {
+
+struct WorkloadOptions {
+  std::vector<std::string> command = {};      ///< the program by path or name, and its arguments
+  std::string folder = {};                    ///< to work in; empty: ours
+  std::vector<std::string> environment = {};  ///< NAME=value, besides ours
+  std::string artifacts = {};       ///< folder for stdout.txt and stderr.txt; made if it is not there
+  int64_t output_bytes = 16 << 20;  ///< kept of each of them
+  bool echo = false;                ///< what it writes is also shown on our standard error
+  std::optional<std::chrono::milliseconds> time_limit = {};
+  std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between being asked to end and being killed
+  /// Asked some twenty times a second; an error ends the program.
+  std::function<Result<void>()> watch = [] { return Result<void>(); };
+};
+
+struct WorkloadEnd {
+  ProcessEnd process = {};
+  int64_t started_unix_ns = 0;
+  int64_t output_bytes = 0;  ///< written by it, kept or not
+  int64_t error_bytes = 0;
+  int64_t strays = 0;  ///< processes that it left behind and that were ended
+};
+
+/// Runs to the end. `not_found` if there is no such program; how it ended, also by its time limit, is no
+/// error.
+Result<WorkloadEnd> run_workload(const WorkloadOptions& options);
+
+/// As artefacts and answers have it.
+nlohmann::json workload_json(const WorkloadOptions& options, const WorkloadEnd& end);
+
+}  // namespace nl::capture

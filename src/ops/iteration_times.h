@@ -1,0 +1,29 @@
+#pragma once
+// Iterations that were timed from outside, summed up: how long one takes, and what the profiler adds to it.
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "store/engine.h"
+#include "store/run_views.h"
+
+namespace nl::ops {
+
+/// {passes: [{pass, iterations, warm_up, median_ns, low_ns, high_ns, p90_ns, p99_ns, min_ns, max_ns,
+/// cpu_ns}], overhead: {turns, ratio, low, high, cpu_ratio, cpu_low, cpu_high}}; null if the run has none.
+/// Warm-up counts in no figure; what a sample is too small to say is null.
+Result<nlohmann::json> iteration_times(store::Connection& connection, const store::RunFiles& files);
+
+/// The same for a run of its own.
+Result<nlohmann::json> iteration_times(const store::RunFiles& files);
+
+/// One for each pass: "unprofiled: median ...".
+std::vector<std::string> iteration_lines(const nlohmann::json& times);
+
+/// That figures of the profile are not those of an undisturbed run, if it costs more than a twentieth; else
+/// empty.
+std::string overhead_warning(const nlohmann::json& times);
+
+}  // namespace nl::ops
