@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -171,6 +172,15 @@ std::string user_name() {
   return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;
 }
 
+/// The parameter that limits how long a call may take, by its mark "x-hard-limit"; nothing if there is none.
+std::optional<int> hard_limit(const Operation& operation, const json& parameters) {
+  const json schema = json::parse(operation.parameters);
+  for (const auto& [name, property] : schema["properties"].items()) {
+    if (property.contains("x-hard-limit") && parameters.contains(name)) return parameters[name].get<int>();
+  }
+  return std::nullopt;
+}
+
 /// One row of some SQL can keep the engine busy for hours, deaf to being interrupted: then the process ends.
 void stop_hard_after(int seconds) {
   std::thread([seconds] {
@@ -209,7 +219,7 @@ class Call {
     const json parameters = without_dash(operation, given);
     const bool raw_rows = writes_raw(operation, parameters);
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
-    if (parameters.contains("seconds")) stop_hard_after(parameters["seconds"].get<int>() + 2);
+    if (const auto seconds = hard_limit(operation, parameters)) stop_hard_after(*seconds + 2);
     auto outcome = operation.run(context_, parameters);
     bar_.clear();
     if (!outcome && interrupted != 0) return stopped();

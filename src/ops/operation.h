@@ -67,8 +67,8 @@ struct Operation {
   std::string_view use_when;  ///< for people and agents who choose
   std::string_view not_when;
   std::string_view example;
-  /// JSON Schema of the parameters. Properties may say "x-positional": n, their place on the command line, or
-  /// "x-short": a letter.
+  /// JSON Schema of the parameters. Properties may say "x-positional": n, their place on the command line,
+  /// "x-short": a letter, or "x-hard-limit": seconds after which the process ends, whatever it does.
   std::string_view parameters;
   /// JSON Schema of `data`.
   std::string_view result;

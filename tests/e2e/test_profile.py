@@ -122,7 +122,7 @@ def test_artifacts_say_what_ran_and_on_what(tmp_path, convnet):
 
 def test_given_inputs(profiler, mlp, tmp_path):
     numpy.savez_compressed(tmp_path / "in.npz", ids=numpy.zeros((2, 8), "i8"))
-    data = profiler("profile", mlp, "--inputs", tmp_path / "in.npz", "--iterations", "5", "--json").data
+    data = profiler("profile", mlp, "--inputs", tmp_path / "in.npz", "--seconds", "1", "--json").data
     assert [(i["shape"], i["origin"]) for i in data["inputs"]] == [([2, 8], "given"), ([1], "generated")]
 
 
@@ -157,14 +157,25 @@ def test_time_limit(profiler, mlp):
     assert time.monotonic() - begin < 30 and profiler.leftovers() == []
 
 
+def child_of(running):
+    """The process that runs the model, once it does."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent == running.pid and b"--measure-model" in (folder / "cmdline").read_bytes():
+                    return int(folder.name)
+            except (OSError, IndexError):
+                continue
+        time.sleep(0.02)
+    raise AssertionError("no model was started")
+
+
 def test_ctrl_c_ends_the_model_too(profiler, mlp):
     running = subprocess.Popen(profiler.command("profile", mlp, "--iterations", "10000", "--size", "batch=512"),
                                env=profiler.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    children = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children")
-    deadline = time.monotonic() + 30
-    while not children.read_text() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    model = int(children.read_text().split()[0])
+    model = child_of(running)
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=30)
     assert running.returncode == 130
@@ -176,3 +187,16 @@ def test_the_library_of_python_is_found(tmp_path, mlp):
     found = Neurolens(tmp_path / "ledger", {"PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"})
     found.environment.pop("NEUROLENS_ONNXRUNTIME", None)
     assert found("profile", mlp, "--iterations", "5", "--json").data["library"]["path"] == str(LIBRARY)
+
+
+def test_the_model_ends_with_a_killed_neurolens(profiler, mlp):
+    running = subprocess.Popen(profiler.command("profile", mlp, "--iterations", "10000", "--size", "batch=512"),
+                               env=profiler.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    model = child_of(running)
+    running.kill()
+    running.communicate(timeout=30)
+    deadline = time.monotonic() + 30
+    while pathlib.Path(f"/proc/{model}/exe").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not pathlib.Path(f"/proc/{model}/exe").exists()
+    assert profiler.runs() == []

@@ -44,7 +44,7 @@ constexpr char kParameters[] = R"json({
                 "description": "runs before those that count"},
     "iterations": {"type": "integer", "minimum": 1, "maximum": 10000,
                    "description": "runs with the profiler and as many without (default: 10 to 200, as fit into --seconds)"},
-    "seconds": {"type": "number", "minimum": 0.1, "maximum": 86400, "default": 5, "description": "time for all of them"},
+    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 5, "description": "time for all of them"},
     "library": {"type": "string", "x-file": true,
                 "description": "libonnxruntime.so (default: NEUROLENS_ONNXRUNTIME, the system's, that of python3)"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 3600,
@@ -131,7 +131,7 @@ Result<capture::PassPlan> plan_of(const json& parameters, const std::string& fol
   NL_TRY(plan.inputs, inputs_of(parameters));
   plan.warm_up = parameters.value("warm_up", int64_t{3});
   plan.iterations = parameters.value("iterations", int64_t{0});
-  plan.seconds = parameters.value("seconds", 5.0);
+  plan.seconds = static_cast<double>(parameters.value("seconds", int64_t{5}));
   return plan;
 }
 

@@ -25,7 +25,8 @@ constexpr char kParameters[] = R"({
             "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
     "sql": {"type": "string", "x-positional": 2, "description": "one SELECT over the tables of: neurolens schema"},
     "format": {"type": "string", "enum": ["table", "csv", "json", "parquet"], "description": "default: table"},
-    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600, "description": "give up after so many seconds"}
+    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600, "x-hard-limit": true,
+                "description": "give up after so many seconds"}
   }})";
 
 constexpr char kResult[] = R"({
