@@ -102,8 +102,7 @@ std::string LiveProcess::new_definitions() {
   std::string chunks;
   if (!is_introduced_) chunks = introduction();
   is_introduced_ = true;
-  const uint32_t count =
-      std::min(names().count.load(std::memory_order_acquire), wire::kMaxNames - 1);
+  const uint32_t count = std::min(names().count.load(std::memory_order_acquire), wire::kMaxNames - 1);
   std::string payload;
   const auto add_chunk = [&] {
     wire::append_chunk(chunks, {.kind = wire::ChunkKind::kNames, .process = number_}, payload);
@@ -111,7 +110,8 @@ std::string LiveProcess::new_definitions() {
   };
   while (names_defined_ < count) {
     const wire::NameTable::Entry entry = names().entries[++names_defined_];
-    if (uint64_t{entry.offset} + entry.domain_bytes + entry.name_bytes > wire::NameTable::kTextBytes) continue;
+    if (uint64_t{entry.offset} + entry.domain_bytes + entry.name_bytes > wire::NameTable::kTextBytes)
+      continue;
     const char* const at = names().text + entry.offset;
     wire::append_name(payload, names_defined_, {at, entry.domain_bytes},
                       {at + entry.domain_bytes, entry.name_bytes});

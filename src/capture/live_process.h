@@ -50,7 +50,8 @@ struct LiveRing {
 class LiveProcess {
  public:
   /// Nothing while the process has not got ready.
-  static std::unique_ptr<LiveProcess> open(const std::string& folder, const std::string& key, uint32_t number);
+  static std::unique_ptr<LiveProcess> open(const std::string& folder, const std::string& key,
+                                           uint32_t number);
 
   const std::string& key() const { return key_; }
   uint32_t number() const { return number_; }

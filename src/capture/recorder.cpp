@@ -53,17 +53,16 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options
   NL_CHECK(write_file_durably(live + "/session", header));
   NL_TRY(auto session, open_session(live + "/session"));
   std::unique_ptr<Recorder> recorder(new Recorder(options, std::move(session)));
-  NL_TRY(auto segments,
-         Segments::create({options.folder, options.limit_bytes, options.is_flight_recorder}));
+  NL_TRY(auto segments, Segments::create({options.folder, options.limit_bytes, options.is_flight_recorder}));
   recorder->segments_ = std::move(segments);
   return recorder;
 }
 
 std::vector<std::string> Recorder::environment(const std::string& library) const {
   const auto set = [](const char* name, const std::string& value) { return std::string(name) + "=" + value; };
-  std::vector<std::string> variables = {
-      set(wire::kCollectVariable, library), set(wire::kFolderVariable, live_folder(options_.folder)),
-      set(wire::kRingBytesVariable, std::to_string(options_.ring_bytes))};
+  std::vector<std::string> variables = {set(wire::kCollectVariable, library),
+                                        set(wire::kFolderVariable, live_folder(options_.folder)),
+                                        set(wire::kRingBytesVariable, std::to_string(options_.ring_bytes))};
   if (options_.wait_ms) {
     variables.push_back(set(wire::kWhenFullVariable, "wait"));
     variables.push_back(set(wire::kWaitVariable, std::to_string(*options_.wait_ms)));
@@ -80,8 +79,7 @@ void Recorder::find_processes() {
     const bool is_known = std::any_of(processes_.begin(), processes_.end(),
                                       [&](const auto& process) { return process->key() == key; });
     if (is_known) continue;
-    auto process =
-        LiveProcess::open(live_folder(options_.folder) + "/" + key, key, it->second.number);
+    auto process = LiveProcess::open(live_folder(options_.folder) + "/" + key, key, it->second.number);
     if (process == nullptr) continue;
     if (!is_new && it->second.names > 0) process->set_defined(it->second.names);
     processes_.push_back(std::move(process));
@@ -157,7 +155,8 @@ Result<void> Recorder::forget_gone() {
     const Losses losses = process.losses();
     if (is_any(losses)) {
       gone_[process.number()] = losses;
-      segments_->add_losses({.kind = wire::ChunkKind::kLosses, .process = process.number()}, bytes_of(losses));
+      segments_->add_losses({.kind = wire::ChunkKind::kLosses, .process = process.number()},
+                            bytes_of(losses));
       NL_CHECK(flush());
     }
     remove_tree(live_folder(options_.folder) + "/" + process.key());
@@ -170,8 +169,7 @@ Result<void> Recorder::forget_gone() {
 // ---- Ending
 
 void Recorder::lose(wire::Loss reason, uint64_t markers) {
-  if (markers > 0)
-    session_->lost[static_cast<size_t>(reason)].fetch_add(markers, std::memory_order_relaxed);
+  if (markers > 0) session_->lost[static_cast<size_t>(reason)].fetch_add(markers, std::memory_order_relaxed);
 }
 
 /// All there is to say of losses by now, and their sum.
@@ -224,7 +222,9 @@ void Recorder::restore(const wire::ChunkHeader& header, std::string_view payload
   switch (header.kind) {
     case wire::ChunkKind::kProcess: {
       wire::ProcessFacts facts;
+      if (payload.size() < sizeof facts) break;
       std::memcpy(&facts, payload.data(), sizeof facts);
+      if (facts.program_bytes > payload.size() - sizeof facts) break;
       const std::string key(payload.substr(sizeof facts + facts.program_bytes, facts.key_bytes));
       places_.try_emplace(key, ProcessPlace{header.process});
       break;

@@ -51,7 +51,8 @@ Result<RecordingFile> RecordingFile::reopen(const std::string& path, const Visit
 
 Result<void> RecordingFile::read_chunks(const Visit& visit) {
   wire::FileHeader file_header{};
-  NL_TRY(const size_t head, read_at(fd_, path_, 0, reinterpret_cast<char*>(&file_header), sizeof file_header));
+  NL_TRY(const size_t head,
+         read_at(fd_, path_, 0, reinterpret_cast<char*>(&file_header), sizeof file_header));
   if (head < sizeof file_header) {  // killed before its first flush
     if (ftruncate(fd_, 0) != 0) return errno_error("cannot cut", path_, errno);
     wire::append_file_header(waiting_);

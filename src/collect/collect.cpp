@@ -173,8 +173,8 @@ void refuse_reused() {
   lose(Loss::kScopeReused);
 }
 
-constexpr neurolens_api kApi{NEUROLENS_API_VERSION, name,    begin,       end,          begin_on_lane,
-                             end_on_lane,           mark,    counter,     name_thread,  refuse_reused};
+constexpr neurolens_api kApi{NEUROLENS_API_VERSION, name, begin,   end,         begin_on_lane,
+                             end_on_lane,           mark, counter, name_thread, refuse_reused};
 
 }  // namespace
 }  // namespace nl::collect

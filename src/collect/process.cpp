@@ -48,8 +48,8 @@ struct Process {
   std::atomic<State> state{State::kNew};
   SpinLock lock;
   Settings settings;
-  int folder = -1;     // of the recording
-  int own_folder = -1; // of this process in it
+  int folder = -1;      // of the recording
+  int own_folder = -1;  // of this process in it
   wire::SessionHeader* session = nullptr;
   wire::ProcessHeader* header = nullptr;
   wire::NameTable* names = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
-// Files of a recording under way in memory, by system calls alone: runs inside of the customer's process, too,
-// where nothing may be thrown and a full disk must not become a signal.
+// Files of a recording under way in memory, by system calls alone: runs inside of the customer's process,
+// too, where nothing may be thrown and a full disk must not become a signal.
 
 #include <fcntl.h>
 #include <sys/mman.h>

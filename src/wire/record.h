@@ -71,7 +71,7 @@ enum class Loss : uint8_t {
 };
 inline constexpr size_t kLossCount = static_cast<size_t>(Loss::kCount);
 inline constexpr const char* kLossNames[kLossCount] = {
-    "ring_full",    "no_ring",      "names_full", "too_large",   "reentered", "begin_lost",
+    "ring_full",   "no_ring",      "names_full", "too_large",   "reentered",   "begin_lost",
     "foreign_end", "scope_reused", "disk_limit", "overwritten", "damaged_ring"};
 
 }  // namespace nl::wire

@@ -102,7 +102,8 @@ inline void append_chunk(std::string& out, ChunkHeader header, std::string_view 
 }
 
 inline void append_name(std::string& payload, uint32_t name, std::string_view domain, std::string_view text) {
-  append_bytes(payload, NameHead{name, static_cast<uint16_t>(domain.size()), static_cast<uint16_t>(text.size())});
+  append_bytes(payload,
+               NameHead{name, static_cast<uint16_t>(domain.size()), static_cast<uint16_t>(text.size())});
   payload.append(domain).append(text);
   payload.resize(padded(payload.size()));
 }
