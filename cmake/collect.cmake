@@ -13,3 +13,31 @@ set_target_properties(neurolens_collect PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CM
 add_library(nl_collect STATIC EXCLUDE_FROM_ALL ${collect_sources})
 target_include_directories(nl_collect PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(nl_collect PRIVATE nl_flags)
+
+# The Python package in build/<preset>/python: its sources and, where the headers of Python are, its compiled part, which
+# serves Python 3.9 and later.
+option(NEUROLENS_PYTHON "build the extension of the Python package if the headers of Python are there" ON)
+if(NEUROLENS_PYTHON)
+  find_program(NEUROLENS_PYTHON_PROGRAM NAMES python3)
+  if(NEUROLENS_PYTHON_PROGRAM)
+    execute_process(COMMAND ${NEUROLENS_PYTHON_PROGRAM} -c "import sysconfig; print(sysconfig.get_path('include'))"
+      OUTPUT_VARIABLE python_headers OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  if(python_headers AND EXISTS ${python_headers}/Python.h)
+    enable_language(C)
+    set(python_package ${CMAKE_BINARY_DIR}/python/neurolens)
+    add_library(neurolens_python MODULE python/neurolens/_markers.c)
+    # The headers of Python alone: not those of the C library beside them, as a portable build has its own.
+    file(CREATE_LINK ${python_headers} ${CMAKE_BINARY_DIR}/python_headers SYMBOLIC)
+    target_include_directories(neurolens_python PRIVATE ${CMAKE_SOURCE_DIR}/include)
+    target_compile_options(neurolens_python PRIVATE -isystem ${CMAKE_BINARY_DIR}/python_headers -std=gnu11 -Wall -Wextra
+      -Werror -fvisibility=hidden $<$<CONFIG:Release>:-O2>)
+    target_compile_definitions(neurolens_python PRIVATE Py_LIMITED_API=0x03090000)
+    target_link_libraries(neurolens_python PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(neurolens_python PROPERTIES PREFIX "" OUTPUT_NAME _markers SUFFIX .abi3.so
+      LIBRARY_OUTPUT_DIRECTORY ${python_package})
+    file(GLOB python_sources CONFIGURE_DEPENDS python/neurolens/*.py python/neurolens/*.pyi python/neurolens/py.typed)
+    add_custom_command(TARGET neurolens_python POST_BUILD
+      COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_sources} ${python_package})
+  endif()
+endif()
