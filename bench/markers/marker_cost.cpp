@@ -1,5 +1,5 @@
-// CPU time of a scope in ns, one JSON line a round: marker_cost ROUNDS [PAIRS]. Recorded or not is told by the
-// environment. Between rounds it rests, so that a recorder has drained the ring.
+// CPU time of a scope in ns, one JSON line a round: marker_cost ROUNDS [PAIRS]. Recorded or not is told by
+// the environment. Between rounds it rests, so that a recorder has drained the ring.
 
 #include <time.h>
 #include <unistd.h>

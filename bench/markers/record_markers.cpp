@@ -1,6 +1,6 @@
 // Records the markers of a command: record_markers FOLDER LIBRARY [key=value ...] -- COMMAND...
-// Keys: ring_bytes, total_bytes, limit_bytes, wait_ms, flight. Prints how the recording ended as JSON, and ends
-// as the command did. record_markers --recover FOLDER makes the recording of a killed one.
+// Keys: ring_bytes, total_bytes, limit_bytes, wait_ms, flight. Prints how the recording ended as JSON, and
+// ends as the command did. record_markers --recover FOLDER makes the recording of a killed one.
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -52,7 +52,9 @@ int print(const Result<RecordingEnd>& end) {
   for (size_t i = 0; i < nl::wire::kLossCount; i++) {
     if (end->lost[i] > 0) lost[nl::wire::kLossNames[i]] = end->lost[i];
   }
-  std::printf("%s\n", nlohmann::json{{"path", end->path}, {"recorded", end->recorded}, {"lost", lost}}.dump().c_str());
+  std::printf(
+      "%s\n",
+      nlohmann::json{{"path", end->path}, {"recorded", end->recorded}, {"lost", lost}}.dump().c_str());
   return 0;
 }
 

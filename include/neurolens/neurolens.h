@@ -1,7 +1,8 @@
 /* Markers for NeuroLens: scopes, marks and counters of a program, recorded by `neurolens record`.
 
-   This header is all a program needs (C99, C++11; Linux). When first used it loads the library that the variable
-   NEUROLENS_COLLECT of the environment names; without one every call is a load and a branch. Any thread may call.
+   This header is all a program needs (C99, C++11; Linux). When first used it loads the library that the
+   variable NEUROLENS_COLLECT of the environment names; without one every call is a load and a branch. Any
+   thread may call.
 
      C++   neurolens::Scope scope("prefill");                     // until the end of the block
            NEUROLENS_SCOPE("decode");                             // the same, its name looked up once
@@ -25,8 +26,8 @@
 extern "C" {
 #endif
 
-/* What the library offers; it may have more behind the members of this version. Tokens are what begin gives and end
-   wants; one that is 0 was lost. Names are numbers, 0 if there were too many. */
+/* What the library offers; it may have more behind the members of this version. Tokens are what begin gives
+   and end wants; one that is 0 was lost. Names are numbers, 0 if there were too many. */
 typedef struct neurolens_api {
   uint32_t version;
   uint32_t (*name)(const char* domain, size_t domain_bytes, const char* text, size_t text_bytes);
@@ -152,7 +153,8 @@ class Scope {
     if (const neurolens_api* const api = neurolens_recording()) begin(*api, name.id(*api));
   }
   explicit Scope(const char* name) {
-    if (const neurolens_api* const api = neurolens_recording()) begin(*api, api->name("", 0, name, strlen(name)));
+    if (const neurolens_api* const api = neurolens_recording())
+      begin(*api, api->name("", 0, name, strlen(name)));
   }
   ~Scope() {
     if (__builtin_expect(api_ != nullptr, 0)) api_->end(token_, name_);
@@ -181,8 +183,11 @@ class Attribute {
   Attribute(const char* key, unsigned number) : Attribute(key, static_cast<long long>(number)) {}
   Attribute(const char* key, long number) : Attribute(key, static_cast<long long>(number)) {}
   Attribute(const char* key, long long number) : key_(key), kind_(kWhole) { value_.whole = number; }
-  Attribute(const char* key, unsigned long number) : Attribute(key, static_cast<unsigned long long>(number)) {}
-  Attribute(const char* key, unsigned long long number) : key_(key), kind_(kNatural) { value_.natural = number; }
+  Attribute(const char* key, unsigned long number)
+      : Attribute(key, static_cast<unsigned long long>(number)) {}
+  Attribute(const char* key, unsigned long long number) : key_(key), kind_(kNatural) {
+    value_.natural = number;
+  }
 
  private:
   friend class AttributeText;
@@ -232,11 +237,16 @@ class AttributeText {
   }
   void value(const Attribute& attribute) {
     switch (attribute.kind_) {
-      case Attribute::kText: return quote(attribute.value_.text);
-      case Attribute::kNumber: return number(attribute.value_.number);
-      case Attribute::kTruth: return format("%s", attribute.value_.truth ? "true" : "false");
-      case Attribute::kWhole: return format("%lld", attribute.value_.whole);
-      case Attribute::kNatural: return format("%llu", attribute.value_.natural);
+      case Attribute::kText:
+        return quote(attribute.value_.text);
+      case Attribute::kNumber:
+        return number(attribute.value_.number);
+      case Attribute::kTruth:
+        return format("%s", attribute.value_.truth ? "true" : "false");
+      case Attribute::kWhole:
+        return format("%lld", attribute.value_.whole);
+      case Attribute::kNatural:
+        return format("%llu", attribute.value_.natural);
     }
   }
   void number(double number) {
@@ -302,7 +312,8 @@ inline void name_thread(const char* name) {
 #define NEUROLENS_SCOPE(name) NEUROLENS_SCOPE_IN("", name)
 #define NEUROLENS_SCOPE_IN(domain, name)                                            \
   static ::neurolens::Name NEUROLENS_JOIN(neurolens_name_, __LINE__)(name, domain); \
-  const ::neurolens::Scope NEUROLENS_JOIN(neurolens_scope_, __LINE__)(NEUROLENS_JOIN(neurolens_name_, __LINE__))
+  const ::neurolens::Scope NEUROLENS_JOIN(neurolens_scope_,                         \
+                                          __LINE__)(NEUROLENS_JOIN(neurolens_name_, __LINE__))
 #endif
 
 #endif

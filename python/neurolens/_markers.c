@@ -1,5 +1,5 @@
-/* The markers of the Python package, by the same header as in C and C++. Limited API of Python 3.9: one file for all
-   later versions. Every function runs with the GIL. */
+/* The markers of the Python package, by the same header as in C and C++. Limited API of Python 3.9: one file
+   for all later versions. Every function runs with the GIL. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
@@ -84,8 +84,7 @@ static uint64_t lane_of_task(void) {
 /* ---- Scopes */
 
 typedef struct {
-  PyObject_HEAD
-  PyObject* name; /* NULL: the scope that records nothing */
+  PyObject_HEAD PyObject* name; /* NULL: the scope that records nothing */
   uint32_t number;
   uint32_t refused; /* times it was entered while it was open */
   uint64_t lane;
@@ -112,7 +111,8 @@ static PyObject* scope_enter(PyObject* self, PyObject* unused) {
   }
   scope->is_open = 1;
   scope->lane = lane_of_task();
-  scope->token = scope->lane == 0 ? api->begin(scope->number) : api->begin_on_lane(scope->number, scope->lane);
+  scope->token =
+      scope->lane == 0 ? api->begin(scope->number) : api->begin_on_lane(scope->number, scope->lane);
   return self;
 }
 
@@ -151,9 +151,10 @@ static PyObject* scope_call(PyObject* self, PyObject* args, PyObject* keywords) 
   return PyObject_CallFunctionObjArgs(decorate, scope_function, scope->name, function, NULL);
 }
 
-static PyMethodDef scope_methods[] = {{"__enter__", scope_enter, METH_NOARGS, NULL},
-                                      {"__exit__", (PyCFunction)(void (*)(void))scope_exit, METH_FASTCALL, NULL},
-                                      {NULL, NULL, 0, NULL}};
+static PyMethodDef scope_methods[] = {
+    {"__enter__", scope_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))scope_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL}};
 static PyType_Slot scope_slots[] = {{Py_tp_dealloc, (void*)scope_dealloc},
                                     {Py_tp_methods, scope_methods},
                                     {Py_tp_call, (void*)scope_call},
@@ -239,15 +240,15 @@ static PyObject* set_decorate(PyObject* self, PyObject* function) {
   Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {{"scope", scope, METH_O, NULL},
-                                  {"mark_event", (PyCFunction)(void (*)(void))mark_event,
-                                   METH_VARARGS | METH_KEYWORDS, NULL},
-                                  {"counter", counter, METH_VARARGS, NULL},
-                                  {"is_recording", is_recording, METH_NOARGS, NULL},
-                                  {"set_decorate", set_decorate, METH_O, NULL},
-                                  {NULL, NULL, 0, NULL}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "neurolens._markers", NULL, -1, functions,
-                                        NULL, NULL, NULL, NULL};
+static PyMethodDef functions[] = {
+    {"scope", scope, METH_O, NULL},
+    {"mark_event", (PyCFunction)(void (*)(void))mark_event, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"counter", counter, METH_VARARGS, NULL},
+    {"is_recording", is_recording, METH_NOARGS, NULL},
+    {"set_decorate", set_decorate, METH_O, NULL},
+    {NULL, NULL, 0, NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "neurolens._markers", NULL, -1, functions, NULL, NULL, NULL, NULL};
 
 static int prepare(PyObject* module) {
   scope_type = (PyTypeObject*)PyType_FromSpec(&scope_spec);
