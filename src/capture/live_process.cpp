@@ -14,7 +14,7 @@ namespace nl::capture {
 
 template <class T>
 std::optional<Mapped<T>> Mapped<T>::open(const std::string& path, size_t bytes) {
-  void* const memory = wire::open_mapped(AT_FDCWD, path.c_str(), bytes);
+  void* const memory = wire::open_mapped(path.c_str(), bytes);
   if (memory == nullptr) return std::nullopt;
   return Mapped(memory, bytes);
 }

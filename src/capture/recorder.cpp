@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <numeric>
 #include <thread>
 
@@ -135,34 +136,30 @@ Result<void> Recorder::flush() {
 Result<uint64_t> Recorder::poll() {
   find_processes();
   uint64_t markers = 0;
+  std::vector<LiveProcess*> idle;
   for (const auto& process : processes_) {
     NL_TRY(const uint64_t more, drain(*process));
+    if (more == 0) idle.push_back(process.get());
     markers += more;
   }
   NL_CHECK(flush());
-  NL_CHECK(forget_gone());
+  for (LiveProcess* process : idle) {
+    if (process->is_gone()) NL_CHECK(forget(*process));
+  }
   return markers;
 }
 
-/// The memory of processes that have ended is free for others.
-Result<void> Recorder::forget_gone() {
-  for (size_t i = 0; i < processes_.size();) {
-    LiveProcess& process = *processes_[i];
-    if (!process.is_gone()) {
-      i++;
-      continue;
-    }
-    const Losses losses = process.losses();
-    if (is_any(losses)) {
-      gone_[process.number()] = losses;
-      segments_->add_losses({.kind = wire::ChunkKind::kLosses, .process = process.number()},
-                            bytes_of(losses));
-      NL_CHECK(flush());
-    }
-    remove_tree(live_folder(options_.folder) + "/" + process.key());
-    session_->used_bytes.fetch_sub(process.bytes(), std::memory_order_relaxed);
-    processes_.erase(processes_.begin() + static_cast<ptrdiff_t>(i));
+/// The memory of a process that has ended is free for others.
+Result<void> Recorder::forget(LiveProcess& process) {
+  const Losses losses = process.losses();
+  if (is_any(losses)) {
+    gone_[process.number()] = losses;
+    segments_->add_losses({.kind = wire::ChunkKind::kLosses, .process = process.number()}, bytes_of(losses));
+    NL_CHECK(flush());
   }
+  remove_tree(live_folder(options_.folder) + "/" + process.key());
+  session_->used_bytes.fetch_sub(process.bytes(), std::memory_order_relaxed);
+  std::erase_if(processes_, [&](const auto& known) { return known.get() == &process; });
   return {};
 }
 

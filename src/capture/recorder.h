@@ -74,7 +74,7 @@ class Recorder {
   Result<uint64_t> drain(LiveProcess& process);
   void move_to_place(LiveProcess& process, uint32_t number, LiveRing& ring);
   Result<void> flush();
-  Result<void> forget_gone();
+  Result<void> forget(LiveProcess& process);
   std::string loss_chunks(Losses& total);
   void lose(wire::Loss reason, uint64_t markers);
   Result<RecordingEnd> end_of(const std::function<Result<Segments::Ending>(const std::string&)>& write);

@@ -97,8 +97,10 @@ void end_scope(RecordKind kind, uint32_t words, uint64_t token, uint32_t name, u
   if (!inside.may_write()) return;
   ThreadRing* const ring = thread_ring;
   if (__builtin_expect(token == 0 || ring == nullptr || ring->token != token, 0)) {
+    const Loss reason = token == 0 ? Loss::kBeginLost : Loss::kForeignEnd;
+    if (ring != nullptr) return ring->writer.lose(reason);
     start_process();
-    return lose(token == 0 ? Loss::kBeginLost : Loss::kForeignEnd);
+    return lose(reason);
   }
   put_head(*ring, kind, words, name);
   if (words > 2) ring->writer.put(2, lane);
@@ -169,6 +171,8 @@ void name_thread(const char* text, size_t text_bytes) {
 }
 
 void refuse_reused() {
+  const Inside inside;
+  if (!inside.may_write()) return;
   start_process();
   lose(Loss::kScopeReused);
 }

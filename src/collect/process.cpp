@@ -1,8 +1,7 @@
 #include "collect/process.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -21,35 +20,34 @@ thread_local constinit ThreadRing* thread_ring __attribute__((tls_model("initial
 
 namespace {
 
-/// Held for a moment when threads, rings and names are new. Forking children find it free.
-class SpinLock {
+/// Held for a moment when threads, rings and names are new.
+class Held {
  public:
-  void lock() {
-    while (taken_.exchange(true, std::memory_order_acquire)) sched_yield();
-  }
-  void unlock() { taken_.store(false, std::memory_order_release); }
-
- private:
-  std::atomic<bool> taken_{false};
-};
-
-struct Held {
-  explicit Held(SpinLock& lock) : lock_(lock) { lock_.lock(); }
-  ~Held() { lock_.unlock(); }
+  explicit Held(pthread_mutex_t& lock) : lock_(lock) { pthread_mutex_lock(&lock_); }
+  ~Held() { pthread_mutex_unlock(&lock_); }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
-  SpinLock& lock_;
+
+ private:
+  pthread_mutex_t& lock_;
 };
 
 enum class State { kNew, kReady, kOff };
 
-/// One for the life of the program: threads may mark until its very end.
+/// A descriptor that the program may have closed, and used the number again.
+struct LockFile {
+  int fd = -1;
+  dev_t device = 0;
+  ino_t file = 0;
+};
+
+/// One for the life of the program: threads may mark until its very end. Folders are paths, since programs
+/// close descriptors that they do not know.
 struct Process {
   std::atomic<State> state{State::kNew};
-  SpinLock lock;
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Settings settings;
-  int folder = -1;      // of the recording
-  int own_folder = -1;  // of this process in it
+  char folder[PATH_MAX] = {};  // of this process in the recording's
   wire::SessionHeader* session = nullptr;
   wire::ProcessHeader* header = nullptr;
   wire::NameTable* names = nullptr;
@@ -57,7 +55,7 @@ struct Process {
   std::atomic<uint32_t> ring_changes{0};  // a thread without a ring asks again when it differs
   uint32_t threads = 0;
   uint32_t generation = 0;  // forks between the program that loaded the library and this process
-  int lock_fd = -1;
+  LockFile lock_file;
   pthread_key_t thread_end = 0;
 };
 constinit Process process;
@@ -96,33 +94,47 @@ bool take_memory(uint64_t bytes) {
 
 /// A file of this process, within the limit of memory.
 void* create_counted(const char* name, size_t bytes, int* fd = nullptr) {
+  char path[PATH_MAX + 32];
+  snprintf(path, sizeof path, "%s/%s", process.folder, name);
   if (!take_memory(bytes)) return nullptr;
-  void* const memory = wire::create_mapped(process.own_folder, name, bytes, fd);
+  void* const memory = wire::create_mapped(path, bytes, fd);
   if (memory == nullptr) process.session->used_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   return memory;
 }
 
-bool open_session() {
+bool open_session(const char* folder) {
   if (process.session != nullptr) return true;
-  const char* const path = getenv(wire::kFolderVariable);
-  if (path == nullptr) return false;
-  process.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (process.folder < 0) return false;
-  auto* const session = static_cast<wire::SessionHeader*>(
-      wire::open_mapped(process.folder, "session", sizeof(wire::SessionHeader)));
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/session", folder);
+  auto* const session =
+      static_cast<wire::SessionHeader*>(wire::open_mapped(path, sizeof(wire::SessionHeader)));
   if (session == nullptr || session->magic != wire::kSessionMagic) return false;
   process.session = session;
   return true;
 }
 
 /// <process id>-<time>: no other process of the recording has the name.
-bool make_own_folder() {
-  char name[64];
-  snprintf(name, sizeof name, "%ld-%llx", static_cast<long>(getpid()),
-           static_cast<unsigned long long>(wire::clock_ns(CLOCK_MONOTONIC)));
-  if (mkdirat(process.folder, name, 0700) != 0) return false;
-  process.own_folder = openat(process.folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return process.own_folder >= 0;
+bool make_own_folder(const char* folder) {
+  const int bytes =
+      snprintf(process.folder, sizeof process.folder, "%s/%ld-%llx", folder, static_cast<long>(getpid()),
+               static_cast<unsigned long long>(wire::clock_ns(CLOCK_MONOTONIC)));
+  return bytes < PATH_MAX && mkdir(process.folder, 0700) == 0;
+}
+
+bool lock_process_file(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) return false;
+  process.lock_file = {fd, info.st_dev, info.st_ino};
+  return true;
+}
+
+/// In a forked child, which must not seem to be its parent.
+void close_lock_file() {
+  const LockFile& own = process.lock_file;
+  struct stat info;
+  if (own.fd >= 0 && fstat(own.fd, &info) == 0 && info.st_dev == own.device && info.st_ino == own.file)
+    close(own.fd);
+  process.lock_file = {};
 }
 
 void read_program_name(char (&out)[64]) {
@@ -135,8 +147,9 @@ void read_program_name(char (&out)[64]) {
 
 /// `known`: the names of the process that forked this one, or nullptr.
 bool make_process_file(const wire::NameTable* known) {
-  void* const memory = create_counted("process", wire::kProcessFileBytes, &process.lock_fd);
-  if (memory == nullptr || flock(process.lock_fd, LOCK_EX | LOCK_NB) != 0) return false;
+  int fd = -1;
+  void* const memory = create_counted("process", wire::kProcessFileBytes, &fd);
+  if (memory == nullptr || !lock_process_file(fd)) return false;
   process.header = new (memory) wire::ProcessHeader{};
   process.names = reinterpret_cast<wire::NameTable*>(static_cast<char*>(memory) + wire::kNameTableOffset);
   process.header->process_id = static_cast<uint64_t>(getpid());
@@ -152,10 +165,10 @@ void hand_over_ring(void*);
 // ---- Forking
 
 void before_fork() {
-  process.lock.lock();
+  pthread_mutex_lock(&process.lock);
 }
 void after_fork_in_parent() {
-  process.lock.unlock();
+  pthread_mutex_unlock(&process.lock);
 }
 
 /// The rings stay the parent's. The parent's names are read when the child makes its own file.
@@ -164,9 +177,7 @@ void after_fork_in_child() {
     if (memory != nullptr) munmap(memory, wire::kRingDataOffset + process.settings.ring_bytes);
     memory = nullptr;
   }
-  close(process.lock_fd);
-  close(process.own_folder);
-  process.own_folder = process.lock_fd = -1;
+  close_lock_file();
   process.free = nullptr;
   process.threads = 0;
   process.generation++;
@@ -174,7 +185,7 @@ void after_fork_in_child() {
   thread_ring = unnamed_ring = nullptr;
   refused_at = ~0u;
   pthread_setspecific(process.thread_end, nullptr);
-  process.lock.unlock();
+  pthread_mutex_unlock(&process.lock);
 }
 
 bool start_once() {
@@ -184,10 +195,12 @@ bool start_once() {
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) return false;
     is_prepared = true;
   }
+  const char* const folder = getenv(wire::kFolderVariable);
+  if (folder == nullptr || folder[0] != '/') return false;
   process.settings = settings_of_environment();
   const wire::NameTable* const known = process.names;
   wire::ProcessHeader* const parent = process.header;
-  if (!open_session() || !make_own_folder() || !make_process_file(known)) return false;
+  if (!open_session(folder) || !make_own_folder(folder) || !make_process_file(known)) return false;
   if (parent != nullptr) munmap(parent, wire::kProcessFileBytes);
   return true;
 }
