@@ -217,6 +217,56 @@ TEST(Recorder, ATornChunkIsWrittenAgainFromItsRing) {
   EXPECT_EQ(imported.info.health.count("unfinished"), 0u);
 }
 
+/// Killed between the write of a chunk and the release of its room.
+TEST(Recorder, AChunkThatWasNotReleasedIsNotWrittenTwice) {
+  TestFolder folder;
+  const std::string live = folder.path() + "/live", aside = folder.path() + "/aside";
+  const pid_t recording = start_child([&] {
+    auto recorder = Recorder::start({.folder = folder.path()}).value();
+    const SharedMemory shared;
+    const pid_t workload = start_child([&] {
+      const auto& api = start_collector(recorder->environment(kLibrary));
+      count_up(api, 0, 1000);
+      for (shared->emitted = 1; shared->other == 0;) usleep(100);
+      count_up(api, 1000, 1500);
+    });
+    while (shared->emitted == 0) usleep(100);
+    std::filesystem::copy(live, aside, std::filesystem::copy_options::recursive);
+    if (recorder->poll().value() != 1000) _exit(1);
+    shared->other = 1;
+    signal_of(workload);
+    raise(SIGKILL);
+  });
+  EXPECT_EQ(signal_of(recording), SIGKILL);
+  std::filesystem::remove_all(live);
+  std::filesystem::rename(aside, live);  // the rings as they were before the poll
+  const auto end = recover(folder.path());
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->recorded, 1000u);
+  const Imported imported(end->path);
+  EXPECT_EQ(imported.values.at(0).size(), 1000u);
+}
+
+TEST(Recorder, AScopeEndsEvenIfTheRingIsFull) {
+  constexpr int kScopes = 10;
+  TestFolder folder;
+  auto recorder = Recorder::start({.folder = folder.path(), .ring_bytes = 16 << 10}).value();
+  const pid_t child = start_child([&] {
+    const auto& api = start_collector(recorder->environment(kLibrary));
+    const uint32_t name = name_of(api, "outer");
+    uint64_t tokens[kScopes];
+    for (uint64_t& token : tokens) token = api.begin(name);
+    count_up(api, 0, 10'000);
+    for (const uint64_t token : tokens) api.end(token, name);
+  });
+  EXPECT_EQ(signal_of(child), 0);  // nobody drains meanwhile
+  const auto end = recorder->finish().value();
+  const Imported imported(end.path);
+  expect_adds_up(end, imported, 2 * kScopes + 10'000);
+  EXPECT_EQ(imported.info.counts.folded.at("begin_joins_its_end"), kScopes);
+  EXPECT_GT(imported.dropped("ring_full"), 9'000);
+}
+
 TEST(Recorder, IsNotRecoveredWhileItRuns) {
   TestFolder folder;
   auto recorder = Recorder::start({.folder = folder.path()}).value();
