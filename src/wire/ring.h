@@ -80,6 +80,7 @@ class RingReader {
   bool is_sound(uint64_t head) const { return head - tail_ <= capacity_; }
   /// Copies words that were published.
   void copy(uint64_t position, uint64_t count, Word* out) const {
+    if (count == 0) return;
     const uint64_t at = position & (capacity_ - 1);
     const uint64_t first = count < capacity_ - at ? count : capacity_ - at;
     std::memcpy(out, words_ + at, first * sizeof(Word));

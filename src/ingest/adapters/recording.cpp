@@ -209,6 +209,7 @@ class Recording {
   // ---- Markers
 
   Result<void> take_records(std::string_view payload) {
+    if (payload.empty()) return {};  // says only that a thread began
     words_.resize(payload.size() / sizeof(Word));
     std::memcpy(words_.data(), payload.data(), payload.size());
     process_ = process_of(chunk_.process);
