@@ -370,6 +370,8 @@ class Recording {
     writer_.set(kTable, row, counters::name, known_name.text_number);
     writer_.set(kTable, row, counters::start_ns, time);
     writer_.set_double(kTable, row, counters::value, value);
+    if (!known_name.domain.empty())
+      writer_.set_args(kTable, row, counters::args, {{"domain", known_name.domain}});
   }
 
   // ---- The end
