@@ -17,6 +17,13 @@ target_compile_options(neurolens_collect PRIVATE -Wall -Wextra -Wpedantic -Wshad
 target_link_options(neurolens_collect PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--no-undefined -Wl,-z,nodelete)
 target_link_libraries(neurolens_collect PRIVATE Threads::Threads)
 set_target_properties(neurolens_collect PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+target_link_options(neurolens_collect PRIVATE $<$<CONFIG:Release>:-s>)
+
+# Its bytes are a part of the program that records.
+set(collector ${CMAKE_BINARY_DIR}/lib/libneurolens_collect.so)
+set_source_files_properties(src/capture/collector_library.cpp PROPERTIES OBJECT_DEPENDS ${collector}
+  COMPILE_DEFINITIONS NEUROLENS_COLLECTOR_FILE="${collector}")
+add_dependencies(nl_capture neurolens_collect)
 
 # The Python package in build/<preset>/python: its sources and, where the headers of Python are, its compiled part, which
 # serves Python 3.9 and later.

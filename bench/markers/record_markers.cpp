@@ -1,6 +1,6 @@
-// Records the markers of a command: record_markers FOLDER LIBRARY [key=value ...] -- COMMAND...
-// Keys: ring_bytes, total_bytes, limit_bytes, wait_ms, flight. Prints how the recording ended as JSON, and
-// ends as the command did. record_markers --recover FOLDER makes the recording of a killed one.
+// Records the markers of a command: record_markers FOLDER [key=value ...] -- COMMAND...
+// Keys: library, ring_bytes, total_bytes, limit_bytes, wait_ms, flight. Prints how the recording ended as
+// JSON, and ends as the command did. record_markers --recover FOLDER makes the recording of a killed one.
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -27,6 +27,7 @@ RecorderOptions options_of(const std::string& folder, const std::map<std::string
   options.ring_bytes = number("ring_bytes", options.ring_bytes);
   options.total_bytes = number("total_bytes", options.total_bytes);
   options.limit_bytes = number("limit_bytes", options.limit_bytes);
+  if (given.contains("library")) options.library = given.at("library");
   options.is_flight_recorder = given.contains("flight");
   if (given.contains("wait_ms")) options.wait_ms = number("wait_ms", 0);
   return options;
@@ -63,18 +64,18 @@ int print(const Result<RecordingEnd>& end) {
 int main(int count, char** words) {
   if (count == 3 && std::string(words[1]) == "--recover") return print(nl::capture::recover(words[2]));
   std::map<std::string, std::string> given;
-  int at = 3;
+  int at = 2;
   for (; at < count && std::string(words[at]) != "--"; at++) {
     const std::string word = words[at];
     given[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
   }
   if (at + 1 >= count) {
-    std::fprintf(stderr, "usage: record_markers FOLDER LIBRARY [key=value ...] -- COMMAND...\n");
+    std::fprintf(stderr, "usage: record_markers FOLDER [key=value ...] -- COMMAND...\n");
     return 2;
   }
   int code = 0;
   const auto end = nl::capture::record_around(
-      options_of(words[1], given), words[2],
+      options_of(words[1], given),
       [&](const std::vector<std::string>& environment) { return run(words + at + 1, environment, code); });
   const int printed = print(end);
   return printed != 0 ? printed : code;

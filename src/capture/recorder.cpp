@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "capture/collector_library.h"
 #include "capture/ring_chunks.h"
 
 namespace nl::capture {
@@ -54,16 +55,20 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options
   NL_CHECK(write_file_durably(live + "/session", header));
   NL_TRY(auto session, open_session(live + "/session"));
   std::unique_ptr<Recorder> recorder(new Recorder(options, std::move(session)));
+  if (options.library.empty()) {
+    NL_TRY(recorder->options_.library, write_collector_library(live));
+  }
   NL_TRY(auto segments, Segments::create({options.folder, options.limit_bytes, options.is_flight_recorder}));
   recorder->segments_ = std::move(segments);
   return recorder;
 }
 
-std::vector<std::string> Recorder::environment(const std::string& library) const {
+std::vector<std::string> Recorder::environment() const {
   const auto set = [](const char* name, const std::string& value) { return std::string(name) + "=" + value; };
-  std::vector<std::string> variables = {set(wire::kCollectVariable, library),
-                                        set(wire::kFolderVariable, live_folder(options_.folder)),
-                                        set(wire::kRingBytesVariable, std::to_string(options_.ring_bytes))};
+  std::vector<std::string> variables = {
+      set(wire::kCollectVariable, std::filesystem::absolute(options_.library)),
+      set(wire::kFolderVariable, std::filesystem::absolute(live_folder(options_.folder))),
+      set(wire::kRingBytesVariable, std::to_string(options_.ring_bytes))};
   if (options_.wait_ms) {
     variables.push_back(set(wire::kWhenFullVariable, "wait"));
     variables.push_back(set(wire::kWaitVariable, std::to_string(*options_.wait_ms)));
@@ -75,7 +80,7 @@ std::vector<std::string> Recorder::environment(const std::string& library) const
 
 void Recorder::find_processes() {
   for (const auto& key : list_folder(live_folder(options_.folder))) {
-    if (key == "session") continue;
+    if (key == "session" || key.ends_with(".so")) continue;
     const auto [it, is_new] = places_.try_emplace(key, ProcessPlace{static_cast<uint32_t>(places_.size())});
     const bool is_known = std::any_of(processes_.begin(), processes_.end(),
                                       [&](const auto& process) { return process->key() == key; });
@@ -264,7 +269,7 @@ Result<RecordingEnd> recover(const std::string& folder) {
 
 // ---- Around a workload
 
-Result<RecordingEnd> record_around(const RecorderOptions& options, const std::string& library,
+Result<RecordingEnd> record_around(const RecorderOptions& options,
                                    const std::function<Result<void>(const std::vector<std::string>&)>& run) {
   constexpr auto kPause = std::chrono::milliseconds(2);
   constexpr uint64_t kMany = 10'000;
@@ -278,7 +283,7 @@ Result<RecordingEnd> record_around(const RecorderOptions& options, const std::st
       if (!markers || *markers < kMany) std::this_thread::sleep_for(kPause);
     }
   });
-  const Result<void> ran = run(recorder->environment(library));
+  const Result<void> ran = run(recorder->environment());
   has_ended.store(true, std::memory_order_release);
   thread.join();
   if (!drained) return drained.error();

@@ -17,8 +17,9 @@
 namespace nl::capture {
 
 struct RecorderOptions {
-  std::string folder;                               ///< made if it is not there; of this recording alone
-  int64_t limit_bytes = int64_t{4} << 30;           ///< of the recording; markers beyond are lost
+  std::string folder;                      ///< made if it is not there; of this recording alone
+  std::string library = {};                ///< libneurolens_collect.so; empty: the one of this program
+  int64_t limit_bytes = int64_t{4} << 30;  ///< of the recording; markers beyond are lost
   uint64_t total_bytes = wire::kDefaultTotalBytes;  ///< of all rings together
   uint64_t ring_bytes = wire::kDefaultRingBytes;    ///< of one thread; a power of two
   std::optional<int> wait_ms = {};  ///< a thread waits for room so long; else it loses markers at once
@@ -37,8 +38,8 @@ class Recorder {
  public:
   static Result<std::unique_ptr<Recorder>> start(const RecorderOptions& options);
 
-  /// NAME=value for the workload. `library` is the path of libneurolens_collect.so.
-  std::vector<std::string> environment(const std::string& library) const;
+  /// NAME=value for the workload.
+  std::vector<std::string> environment() const;
   /// Moves what the rings hold. The number of markers: if it is large, the next call should come soon.
   Result<uint64_t> poll();
   /// Flight recorder: writes the markers that are kept as a recording of that name in the folder, and goes
@@ -93,7 +94,7 @@ Result<RecordingEnd> recover(const std::string& folder);
 
 /// Records around a workload: `run` gets the variables for its environment, and returns when it has ended. A
 /// thread of its own drains the rings meanwhile.
-Result<RecordingEnd> record_around(const RecorderOptions& options, const std::string& library,
+Result<RecordingEnd> record_around(const RecorderOptions& options,
                                    const std::function<Result<void>(const std::vector<std::string>&)>& run);
 
 }  // namespace nl::capture

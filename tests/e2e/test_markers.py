@@ -36,12 +36,19 @@ def record(tmp_path):
             command = [sys.executable, script]
         folder = tmp_path / f"recording-{time.monotonic_ns()}"
         environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
-        done = subprocess.run([RECORD, folder, LIBRARY, *options, "--", *command], env=environment, stdout=subprocess.PIPE,
+        done = subprocess.run([RECORD, folder, *options, "--", *command], env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=120)
         assert done.returncode == code, done.stderr
         return Recorded(folder / "recording.nlr", json.loads(done.stdout.splitlines()[-1]))
 
     return run
+
+
+def wait_until(holds):
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.001)
 
 
 needs_extension = pytest.mark.skipif(not list(BUILD.glob("python/neurolens/_markers*.so")),
@@ -188,11 +195,10 @@ def test_a_killed_recorder_leaves_a_recording(tmp_path, neurolens):
                       "    if i % 100 == 0: time.sleep(0.001)\n"
                       f"pathlib.Path({str(done)!r}).touch()\n")
     folder = tmp_path / "recording"
-    recorder = subprocess.Popen([RECORD, folder, LIBRARY, "--", sys.executable, script],
+    recorder = subprocess.Popen([RECORD, folder, "--", sys.executable, script],
                                 env={**os.environ, "PYTHONPATH": str(BUILD / "python")}, stdout=subprocess.DEVNULL)
     file = folder / "recording.nlr"
-    while not file.exists() or file.stat().st_size < 20_000:
-        time.sleep(0.001)
+    wait_until(lambda: file.exists() and file.stat().st_size > 20_000)
     recorder.kill()
     recorder.wait()
     assert not done.exists(), "the recorder was to be killed while the workload runs"
@@ -200,8 +206,7 @@ def test_a_killed_recorder_leaves_a_recording(tmp_path, neurolens):
     unfinished = neurolens.import_file(file)["run_id"]
     health = json.loads((neurolens.bundle(unfinished) / "run.json").read_text())["capture"]["health"]
     assert health["unfinished"] == 1
-    while not done.exists():
-        time.sleep(0.01)
+    wait_until(done.exists)
     time.sleep(0.2)  # the workload has no parent to wait for it
     end = json.loads(subprocess.run([RECORD, "--recover", folder], stdout=subprocess.PIPE, check=True).stdout)
     assert end["recorded"] == 20000 and not end["lost"]

@@ -46,8 +46,7 @@ def main():
         settings = [f"total_bytes={options.total_bytes}", f"ring_bytes={options.ring_bytes}", f"limit_bytes={1 << 40}"]
         if options.wait_ms is not None:
             settings.append(f"wait_ms={options.wait_ms}")
-        command = [options.build / "bin/record_markers", folder + "/r", options.build / "lib/libneurolens_collect.so", *settings,
-                   "--", options.build / "bin/marker_flood", str(options.threads), str(options.markers)]
+        command = [options.build / "bin/record_markers", folder + "/r", *settings, "--", options.build / "bin/marker_flood", str(options.threads), str(options.markers)]
         start = time.monotonic()
         recorder = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         peaks = {"recorder": 0, "workload": 0}

@@ -1,5 +1,6 @@
 // The collector in child processes, the recorder in this one or in another child: every call is a marker, and
-// markers in the recording + markers said to be lost = calls, whoever is killed.
+// markers in the recording + markers said to be lost = calls, whoever is killed. The collector is linked into
+// the test, so that recorders need no library.
 
 #include "capture/recorder.h"
 
@@ -12,8 +13,6 @@
 
 namespace nl::capture {
 namespace {
-
-constexpr const char* kLibrary = "linked";  // the collector is part of the test
 
 /// `scopes` pairs: 2 markers each.
 void mark_scopes(const neurolens_api& api, uint32_t name, uint64_t scopes) {
@@ -40,9 +39,10 @@ void expect_adds_up(const RecordingEnd& end, const Imported& imported, uint64_t 
 TEST(Recorder, AccountsForAMillionMarkersOfEightThreads) {
   constexpr uint64_t kThreads = 8, kScopes = 62'500;
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path(), .ring_bytes = 64 << 10}).value();
+  auto recorder =
+      Recorder::start({.folder = folder.path(), .library = "/none", .ring_bytes = 64 << 10}).value();
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     const uint32_t name = name_of(api, "work");
     std::vector<std::thread> threads;
     for (uint64_t i = 0; i < kThreads; i++) threads.emplace_back([&] { mark_scopes(api, name, kScopes); });
@@ -61,9 +61,10 @@ TEST(Recorder, LosesNothingIfThreadsWait) {
   constexpr uint64_t kCount = 100'000;
   TestFolder folder;
   auto recorder =
-      Recorder::start({.folder = folder.path(), .ring_bytes = 16 << 10, .wait_ms = 60'000}).value();
-  const pid_t child =
-      start_child([&] { count_up(start_collector(recorder->environment(kLibrary)), 0, kCount); });
+      Recorder::start(
+          {.folder = folder.path(), .library = "/none", .ring_bytes = 16 << 10, .wait_ms = 60'000})
+          .value();
+  const pid_t child = start_child([&] { count_up(start_collector(recorder->environment()), 0, kCount); });
   poll_while_running(*recorder, child);
   const auto end = recorder->finish().value();
   EXPECT_EQ(end.recorded, kCount);
@@ -76,10 +77,12 @@ TEST(Recorder, LosesNothingIfThreadsWait) {
 
 TEST(Recorder, AWaitInVainEndsAndIsNotRepeated) {
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path(), .ring_bytes = 16 << 10, .wait_ms = 30}).value();
+  auto recorder =
+      Recorder::start({.folder = folder.path(), .library = "/none", .ring_bytes = 16 << 10, .wait_ms = 30})
+          .value();
   const SharedMemory shared;
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     const int64_t start = wire::clock_ns(CLOCK_MONOTONIC);
     count_up(api, 0, 10'000);
     shared->other = static_cast<uint64_t>(wire::clock_ns(CLOCK_MONOTONIC) - start);
@@ -97,10 +100,12 @@ TEST(Recorder, ThreadsThatEndedLeaveTheirRingToOthers) {
   constexpr int kThreads = 2000;
   TestFolder folder;
   auto recorder =
-      Recorder::start({.folder = folder.path(), .total_bytes = 4 << 20, .ring_bytes = 256 << 10}).value();
+      Recorder::start(
+          {.folder = folder.path(), .library = "/none", .total_bytes = 4 << 20, .ring_bytes = 256 << 10})
+          .value();
   const SharedMemory shared;
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     for (int i = 0; i < kThreads; i++) {
       std::thread thread([&] { api.counter(name_of(api, "thread"), i); });
       thread.join();
@@ -119,9 +124,11 @@ TEST(Recorder, CountsTheMarkersOfThreadsBeyondTheLimitOfMemory) {
   constexpr uint64_t kThreads = 8, kCount = 100;
   TestFolder folder;
   auto recorder =
-      Recorder::start({.folder = folder.path(), .total_bytes = 3 << 20, .ring_bytes = 512 << 10}).value();
+      Recorder::start(
+          {.folder = folder.path(), .library = "/none", .total_bytes = 3 << 20, .ring_bytes = 512 << 10})
+          .value();
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     std::atomic<uint64_t> ready{0};
     std::vector<std::thread> threads;
     for (uint64_t i = 0; i < kThreads; i++) {
@@ -141,10 +148,10 @@ TEST(Recorder, CountsTheMarkersOfThreadsBeyondTheLimitOfMemory) {
 
 TEST(Recorder, KeepsWhatAKilledWorkloadWrote) {
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path()}).value();
+  auto recorder = Recorder::start({.folder = folder.path(), .library = "/none"}).value();
   const SharedMemory shared;
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     api.begin(name_of(api, "never ended"));
     count_up(api, 0, UINT64_MAX, &shared->emitted);
   });
@@ -167,7 +174,7 @@ TEST(Recorder, AKilledRecorderLosesNothingAndRecordsNothingTwice) {
   for (int round = 0; round < 5; round++) {
     TestFolder folder;
     const SharedMemory shared;
-    const RecorderOptions options{.folder = folder.path(), .ring_bytes = 4 << 20};
+    const RecorderOptions options{.folder = folder.path(), .library = "/none", .ring_bytes = 4 << 20};
     const pid_t recording = start_child([&] {
       auto recorder = Recorder::start(options).value();
       for (shared->other = 1;;) {
@@ -197,9 +204,8 @@ TEST(Recorder, AKilledRecorderLosesNothingAndRecordsNothingTwice) {
 TEST(Recorder, ATornChunkIsWrittenAgainFromItsRing) {
   TestFolder folder;
   const pid_t recording = start_child([&] {
-    auto recorder = Recorder::start({.folder = folder.path()}).value();
-    const pid_t workload =
-        start_child([&] { count_up(start_collector(recorder->environment(kLibrary)), 0, 1000); });
+    auto recorder = Recorder::start({.folder = folder.path(), .library = "/none"}).value();
+    const pid_t workload = start_child([&] { count_up(start_collector(recorder->environment()), 0, 1000); });
     signal_of(workload);
     raise(SIGKILL);  // nothing was drained
   });
@@ -222,10 +228,10 @@ TEST(Recorder, AChunkThatWasNotReleasedIsNotWrittenTwice) {
   TestFolder folder;
   const std::string live = folder.path() + "/live", aside = folder.path() + "/aside";
   const pid_t recording = start_child([&] {
-    auto recorder = Recorder::start({.folder = folder.path()}).value();
+    auto recorder = Recorder::start({.folder = folder.path(), .library = "/none"}).value();
     const SharedMemory shared;
     const pid_t workload = start_child([&] {
-      const auto& api = start_collector(recorder->environment(kLibrary));
+      const auto& api = start_collector(recorder->environment());
       count_up(api, 0, 1000);
       for (shared->emitted = 1; shared->other == 0;) usleep(100);
       count_up(api, 1000, 1500);
@@ -250,9 +256,10 @@ TEST(Recorder, AChunkThatWasNotReleasedIsNotWrittenTwice) {
 TEST(Recorder, AScopeEndsEvenIfTheRingIsFull) {
   constexpr int kScopes = 10;
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path(), .ring_bytes = 16 << 10}).value();
+  auto recorder =
+      Recorder::start({.folder = folder.path(), .library = "/none", .ring_bytes = 16 << 10}).value();
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     const uint32_t name = name_of(api, "outer");
     uint64_t tokens[kScopes];
     for (uint64_t& token : tokens) token = api.begin(name);
@@ -269,18 +276,19 @@ TEST(Recorder, AScopeEndsEvenIfTheRingIsFull) {
 
 TEST(Recorder, IsNotRecoveredWhileItRuns) {
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path()}).value();
+  auto recorder = Recorder::start({.folder = folder.path(), .library = "/none"}).value();
   const auto end = recover(folder.path());
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().code, ErrorCode::kConflict);
-  EXPECT_EQ(Recorder::start({.folder = folder.path()}).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(Recorder::start({.folder = folder.path(), .library = "/none"}).error().code,
+            ErrorCode::kConflict);
 }
 
 TEST(Recorder, AForkedChildMarksByItself) {
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path()}).value();
+  auto recorder = Recorder::start({.folder = folder.path(), .library = "/none"}).value();
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     const uint32_t known = name_of(api, "known before");
     const uint64_t token = api.begin(known);
     const pid_t forked = start_child([&] {
@@ -306,10 +314,10 @@ TEST(Recorder, AForkedChildMarksByItself) {
 TEST(Recorder, ManyProcessesDoNotUseUpTheMemory) {
   constexpr int kProcesses = 20;
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path(), .total_bytes = 5 << 20}).value();
+  auto recorder =
+      Recorder::start({.folder = folder.path(), .library = "/none", .total_bytes = 5 << 20}).value();
   for (int i = 0; i < kProcesses; i++) {
-    const pid_t child =
-        start_child([&] { count_up(start_collector(recorder->environment(kLibrary)), 0, 10); });
+    const pid_t child = start_child([&] { count_up(start_collector(recorder->environment()), 0, 10); });
     EXPECT_EQ(signal_of(child), 0);
     ASSERT_TRUE(recorder->poll());
   }
@@ -324,10 +332,11 @@ uint32_t alarm_name = 0;
 TEST(Recorder, ASignalHandlerMayMark) {
   constexpr uint64_t kCount = 300'000;
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path(), .ring_bytes = 16 << 20}).value();
+  auto recorder =
+      Recorder::start({.folder = folder.path(), .library = "/none", .ring_bytes = 16 << 20}).value();
   const SharedMemory shared;
   const pid_t child = start_child([&] {
-    alarm_api = &start_collector(recorder->environment(kLibrary));
+    alarm_api = &start_collector(recorder->environment());
     alarm_name = name_of(*alarm_api, "alarm");
     signal(SIGALRM, [](int) {
       alarm_api->mark(alarm_name, nullptr, 0);
@@ -351,9 +360,10 @@ TEST(Recorder, EndsAtItsLimitAndSaysWhatIsMissing) {
   constexpr uint64_t kCount = 200'000;
   TestFolder folder;
   auto recorder =
-      Recorder::start({.folder = folder.path(), .limit_bytes = 1 << 20, .wait_ms = 60'000}).value();
-  const pid_t child =
-      start_child([&] { count_up(start_collector(recorder->environment(kLibrary)), 0, kCount); });
+      Recorder::start(
+          {.folder = folder.path(), .library = "/none", .limit_bytes = 1 << 20, .wait_ms = 60'000})
+          .value();
+  const pid_t child = start_child([&] { count_up(start_collector(recorder->environment()), 0, kCount); });
   poll_while_running(*recorder, child);
   const auto end = recorder->finish().value();
   EXPECT_LE(file_size(end.path).value(), 1 << 20);
@@ -367,6 +377,7 @@ TEST(FlightRecorder, KeepsTheLastMarkers) {
   constexpr uint64_t kCount = 300'000;
   TestFolder folder;
   auto recorder = Recorder::start({.folder = folder.path(),
+                                   .library = "/none",
                                    .limit_bytes = 2 << 20,
                                    .ring_bytes = 64 << 10,
                                    .wait_ms = 60'000,
@@ -374,7 +385,7 @@ TEST(FlightRecorder, KeepsTheLastMarkers) {
                       .value();
   const SharedMemory shared;
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     count_up(api, 0, kCount, &shared->emitted);
     while (shared->other == 0) usleep(100);
     count_up(api, kCount, kCount + 10);
@@ -402,12 +413,14 @@ TEST(FlightRecorder, IsRecoveredWhenKilled) {
   constexpr uint64_t kCount = 300'000;
   TestFolder folder;
   const pid_t recording = start_child([&] {
-    auto recorder =
-        Recorder::start(
-            {.folder = folder.path(), .limit_bytes = 2 << 20, .wait_ms = 60'000, .is_flight_recorder = true})
-            .value();
+    auto recorder = Recorder::start({.folder = folder.path(),
+                                     .library = "/none",
+                                     .limit_bytes = 2 << 20,
+                                     .wait_ms = 60'000,
+                                     .is_flight_recorder = true})
+                        .value();
     const pid_t workload =
-        start_child([&] { count_up(start_collector(recorder->environment(kLibrary)), 0, kCount); });
+        start_child([&] { count_up(start_collector(recorder->environment()), 0, kCount); });
     int status = 0;
     while (waitpid(workload, &status, WNOHANG) == 0) (void)recorder->poll();
     raise(SIGKILL);
@@ -422,9 +435,10 @@ TEST(FlightRecorder, IsRecoveredWhenKilled) {
 
 TEST(Recorder, RecordsAroundAWorkload) {
   TestFolder folder;
-  const auto end = record_around({.folder = folder.path()}, "/path/of/library",
+  const auto end = record_around({.folder = folder.path(), .library = "/path/of/library"},
                                  [](const std::vector<std::string>& environment) -> Result<void> {
                                    EXPECT_EQ(environment[0], "NEUROLENS_COLLECT=/path/of/library");
+                                   EXPECT_TRUE(environment[1].starts_with("NEUROLENS_RECORDING=/"));
                                    const pid_t child =
                                        start_child([&] { count_up(start_collector(environment), 0, 1000); });
                                    EXPECT_EQ(signal_of(child), 0);
@@ -436,9 +450,9 @@ TEST(Recorder, RecordsAroundAWorkload) {
 
 TEST(Collector, LanesNestByThemselvesAndForeignEndsAreCounted) {
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path()}).value();
+  auto recorder = Recorder::start({.folder = folder.path(), .library = "/none"}).value();
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     const uint32_t name = name_of(api, "task");
     const uint64_t first = api.begin_on_lane(name, 1), second = api.begin_on_lane(name, 2);
     api.end_on_lane(first, name, 1);
@@ -467,9 +481,10 @@ TEST(Collector, LanesNestByThemselvesAndForeignEndsAreCounted) {
 TEST(Collector, MoreNamesThanTheTableHoldsAreCounted) {
   constexpr uint64_t kNames = wire::kMaxNames + 100;
   TestFolder folder;
-  auto recorder = Recorder::start({.folder = folder.path(), .ring_bytes = 4 << 20}).value();
+  auto recorder =
+      Recorder::start({.folder = folder.path(), .library = "/none", .ring_bytes = 4 << 20}).value();
   const pid_t child = start_child([&] {
-    const auto& api = start_collector(recorder->environment(kLibrary));
+    const auto& api = start_collector(recorder->environment());
     for (uint64_t i = 0; i < kNames; i++) api.counter(name_of(api, "name " + std::to_string(i)), 1);
     api.counter(name_of(api, "name 7"), 1);
   });
