@@ -20,8 +20,9 @@ inline constexpr uint32_t kLiveVersion = 1;
 inline constexpr uint64_t kSessionMagic = 0x31534553534C4E00 + kLiveVersion;
 inline constexpr uint64_t kProcessMagic = 0x31434F52504C4E00 + kLiveVersion;
 
-inline constexpr const char* kCollectVariable = "NEUROLENS_COLLECT";       ///< path of the library
-inline constexpr const char* kFolderVariable = "NEUROLENS_RECORDING";      ///< the folder of session, from the root
+inline constexpr const char* kCollectVariable = "NEUROLENS_COLLECT";  ///< path of the library
+inline constexpr const char* kFolderVariable =
+    "NEUROLENS_RECORDING";  ///< the folder of session, from the root
 inline constexpr const char* kWhenFullVariable = "NEUROLENS_WHEN_FULL";    ///< drop, or wait
 inline constexpr const char* kWaitVariable = "NEUROLENS_WAIT_MS";          ///< the longest wait
 inline constexpr const char* kRingBytesVariable = "NEUROLENS_RING_BYTES";  ///< of a thread; a power of two
