@@ -1,12 +1,12 @@
 from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar, overload
+from typing import Any, Callable, Optional, Type, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-class Scope:
+class _Scope:
     """A scope that is not open; enter it once at a time, or decorate functions with it."""
 
-    def __enter__(self) -> Scope: ...
+    def __enter__(self) -> _Scope: ...
     def __exit__(
         self,
         kind: Optional[Type[BaseException]],
@@ -16,7 +16,7 @@ class Scope:
     ) -> None: ...
     def __call__(self, function: _F, /) -> _F: ...
 
-def scope(name: str, /) -> Scope:
+def scope(name: str, /) -> _Scope:
     """A scope of that name: a context manager and a decorator. Scopes of asyncio tasks nest task by task."""
 
 def mark_event(name: str, /, **attributes: Any) -> None:
