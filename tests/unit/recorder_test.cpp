@@ -4,6 +4,7 @@
 
 #include "capture/recorder.h"
 
+#include <sys/resource.h>
 #include <sys/time.h>
 
 #include <thread>
@@ -371,6 +372,39 @@ TEST(Recorder, EndsAtItsLimitAndSaysWhatIsMissing) {
   const Imported imported(end.path);
   expect_adds_up(end, imported, kCount);
   EXPECT_GT(imported.values.at(0).size(), 10'000u);
+}
+
+/// A limit of the process stands for a disk without room.
+TEST(Recorder, ADiskThatIsFullForAWhileLosesCountedMarkers) {
+  constexpr uint64_t kCount = 50'000;
+  TestFolder folder;
+  auto recorder = Recorder::start({.folder = folder.path(), .library = "/none", .wait_ms = 60'000}).value();
+  const SharedMemory shared;
+  const pid_t child = start_child([&] {
+    const auto& api = start_collector(recorder->environment());
+    count_up(api, 0, 1000, &shared->emitted);
+    while (shared->other == 0) usleep(100);
+    count_up(api, 1000, kCount);
+  });
+  while (shared->emitted < 1000) usleep(100);
+  ASSERT_EQ(recorder->poll().value(), 1000u);
+  shared->other = 1;
+  rlimit usual{};
+  getrlimit(RLIMIT_FSIZE, &usual);
+  const rlimit small{300'000, usual.rlim_max};
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  poll_while_running(*recorder, child);
+  const auto polled = recorder->poll();
+  setrlimit(RLIMIT_FSIZE, &usual);
+  signal(SIGXFSZ, before);
+  ASSERT_TRUE(polled) << polled.error().message;
+  const auto end = recorder->finish().value();
+  EXPECT_GT(end.lost[static_cast<size_t>(wire::Loss::kDiskLimit)], 0u);
+  const Imported imported(end.path);
+  expect_adds_up(end, imported, kCount);
+  EXPECT_EQ(imported.info.health.size(), 0u) << "no chunk is torn";
+  EXPECT_GE(imported.values.at(0).size(), 1000u);
 }
 
 TEST(FlightRecorder, KeepsTheLastMarkers) {
