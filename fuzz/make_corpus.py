@@ -20,9 +20,9 @@ TWO_THREADS = 4
 FORCED = 8
 # Byte 1: the forced adapter, in the order of their names, and the forced role.
 ADAPTERS = sorted(path.stem.replace("_", "-") for path in (GOLDEN.parents[1] / "src/ingest/adapters").glob("*.cpp"))
-CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS, NSYS_STATS, ONNXRUNTIME, RECORDING, TELEMETRY, TRTEXEC = map(
-    ADAPTERS.index, ["chrome", "kineto", "ncu", "neurolens-json", "nsys", "nsys-stats", "onnxruntime", "recording", "telemetry",
-                     "trtexec"])
+CAPTURE, CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS, NSYS_STATS, ONNXRUNTIME, RECORDING, TELEMETRY, TRTEXEC = map(
+    ADAPTERS.index, ["capture", "chrome", "kineto", "ncu", "neurolens-json", "nsys", "nsys-stats", "onnxruntime", "recording",
+                     "telemetry", "trtexec"])
 DEVICE, LAYERS, PROFILE, SUMMARY, TIMES = (role << 4 for role in range(1, 6))
 
 
@@ -244,7 +244,7 @@ def tables():
 def golden():
     """The cases of the golden tests, as they are and forced upon their adapter."""
     for adapter, number in (
-            ("chrome", CHROME), ("ncu", NCU), ("neurolens-json", NEUROLENS_JSON), ("nsys-stats", NSYS_STATS),
+            ("chrome", CHROME), ("ncu", NCU), ("neurolens-capture", CAPTURE), ("neurolens-json", NEUROLENS_JSON), ("nsys-stats", NSYS_STATS),
             ("onnxruntime", ONNXRUNTIME), ("telemetry", TELEMETRY), ("trtexec", TRTEXEC)):
         for folder in sorted((GOLDEN / adapter).iterdir()):
             for path in sorted(folder.glob("input*")):
