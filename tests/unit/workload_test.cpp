@@ -32,6 +32,14 @@ class Workload : public testing::Test {
     return read_file(options_.artifacts + "/" + name).value();
   }
 
+  /// The program is to end as soon as it has made the file `ready`.
+  void end_when_ready() {
+    options_.watch = [this]() -> Result<void> {
+      if (!path_exists(folder_ + "/ready")) return {};
+      return Error{ErrorCode::kUnavailable, "enough"};
+    };
+  }
+
   std::string folder_;
   WorkloadOptions options_;
 };
@@ -64,18 +72,28 @@ TEST_F(Workload, NamesTheSignalThatEndedIt) {
 }
 
 TEST_F(Workload, IsAskedToEndAndMayDoSo) {
-  options_.time_limit = milliseconds(200);
-  const WorkloadEnd end = shell("trap 'echo bye; exit 5' TERM; sleep 60 & wait");
+  end_when_ready();
+  options_.grace = std::chrono::seconds(60);
+  const WorkloadEnd end =
+      shell("trap 'echo bye; exit 5' TERM; touch " + folder_ + "/ready; sleep 600 & wait");
   EXPECT_EQ(end.process.exit_code, 5);
   ASSERT_TRUE(end.process.cut_short);
-  EXPECT_NE(end.process.cut_short->message.find("did not end within"), std::string::npos);
+  EXPECT_EQ(end.process.cut_short->message, "enough");
   EXPECT_EQ(kept("stdout.txt"), "bye\n");
 }
 
-TEST_F(Workload, IsKilledIfItDoesNotListen) {
+TEST_F(Workload, EndsWithItsTime) {
   options_.time_limit = milliseconds(100);
+  const WorkloadEnd end = shell("sleep 600");
+  ASSERT_TRUE(end.process.cut_short);
+  EXPECT_NE(end.process.cut_short->message.find("did not end within"), std::string::npos);
+  EXPECT_EQ(end.process.signal, SIGTERM);
+}
+
+TEST_F(Workload, IsKilledIfItDoesNotListen) {
+  end_when_ready();
   options_.grace = milliseconds(200);
-  const WorkloadEnd end = shell("trap '' TERM; while :; do sleep 1; done");
+  const WorkloadEnd end = shell("trap '' TERM; touch " + folder_ + "/ready; while :; do sleep 1; done");
   EXPECT_EQ(end.process.signal, SIGKILL);
   EXPECT_TRUE(end.process.cut_short);
 }
