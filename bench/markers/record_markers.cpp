@@ -49,13 +49,11 @@ int print(const Result<RecordingEnd>& end) {
     std::fprintf(stderr, "%s\n", end.error().message.c_str());
     return 3;
   }
-  nlohmann::json lost = nlohmann::json::object();
-  for (size_t i = 0; i < nl::wire::kLossCount; i++) {
-    if (end->lost[i] > 0) lost[nl::wire::kLossNames[i]] = end->lost[i];
-  }
-  std::printf(
-      "%s\n",
-      nlohmann::json{{"path", end->path}, {"recorded", end->recorded}, {"lost", lost}}.dump().c_str());
+  std::printf("%s\n", nlohmann::json{{"path", end->path},
+                                     {"recorded", end->recorded},
+                                     {"lost", nl::capture::losses_json(end->lost)}}
+                          .dump()
+                          .c_str());
   return 0;
 }
 

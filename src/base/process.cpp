@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/text.h"
 
 extern char** environ;  // NOLINT: POSIX gives no header for it
 
@@ -269,6 +270,19 @@ bool is_program(const std::string& path) {
 
 Result<ProcessEnd> run_process(const std::vector<std::string>& command, const ProcessOptions& options) {
   return Running(command, options).run();
+}
+
+std::optional<std::string> output_of(const std::string& program, std::vector<std::string> arguments,
+                                     std::vector<std::string> environment) {
+  const std::string path = find_in_path(program);
+  if (path.empty()) return std::nullopt;
+  arguments.insert(arguments.begin(), path);
+  ProcessOptions options;
+  options.time = std::chrono::seconds(10);
+  options.environment = std::move(environment);
+  const auto ended = run_process(arguments, options);
+  if (!ended || ended->exit_code != 0) return std::nullopt;
+  return std::string(trimmed(ended->output));
 }
 
 Result<void> start_detached(const std::vector<std::string>& command) {

@@ -45,6 +45,11 @@ struct ProcessEnd {
 /// Runs to the end. `command[0]` is a path. `unavailable` if it took too long or could not be started.
 Result<ProcessEnd> run_process(const std::vector<std::string>& command, const ProcessOptions& options);
 
+/// What the first program of that name in PATH prints on standard output, without blanks at its ends; nothing
+/// if there is none or it does not succeed within ten seconds.
+std::optional<std::string> output_of(const std::string& program, std::vector<std::string> arguments,
+                                     std::vector<std::string> environment = {});
+
 /// Starts a program that outlives us: a session of its own, no input, its output goes nowhere. Waits only a
 /// moment, for a program that fails at once: `unavailable`, as if it could not be started.
 Result<void> start_detached(const std::vector<std::string>& command);

@@ -34,6 +34,9 @@ inline bool has_part(std::string_view text, std::string_view part) {
 /// A to Z only, whatever the locale.
 std::string lower(std::string_view text);
 
+/// Without blanks, tabs and line ends at both ends.
+std::string_view trimmed(std::string_view text);
+
 /// Letters to add, drop or change to get from one word to the other; for "did you mean".
 size_t edit_distance(std::string_view a, std::string_view b);
 

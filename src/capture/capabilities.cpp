@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
 #include "base/files.h"
 #include "base/process.h"

@@ -18,6 +18,10 @@ nlohmann::json describe_capture(const std::string& command, const std::string& f
   return document;
 }
 
+nlohmann::json clock_pair_json(const wire::ClockPair& pair) {
+  return {{"monotonic_ns", pair.monotonic_ns}, {"unix_ns", pair.unix_ns}, {"bound_ns", pair.bound_ns}};
+}
+
 std::string document_text(const nlohmann::json& document) {
   const std::string text = document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   return "{\n \"schema\": \"neurolens.capture/1\"," + text.substr(1) + "\n";

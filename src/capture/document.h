@@ -5,11 +5,15 @@
 #include <string>
 
 #include "base/json.h"
+#include "wire/clock_pair.h"
 
 namespace nl::capture {
 
 /// Tool, command, folder, allowed environment, checkout, host, GPUs and capabilities, as they are now.
 nlohmann::json describe_capture(const std::string& command, const std::string& folder);
+
+/// As the document has it under `clock`.
+nlohmann::json clock_pair_json(const wire::ClockPair& pair);
 
 /// The text of the file: what it is comes first.
 std::string document_text(const nlohmann::json& document);

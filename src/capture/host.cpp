@@ -23,12 +23,6 @@ using nlohmann::json;
 
 constexpr int64_t kMostBytes = 4 << 20;  // /proc/cpuinfo of a large machine
 
-std::string trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -41,7 +35,7 @@ std::optional<std::string> value_in(const std::string& text, std::string_view na
   for (const std::string& line : lines_of(text)) {
     const size_t at = line.find(separator);
     if (at != std::string::npos && trimmed(std::string_view(line).substr(0, at)) == name)
-      return trimmed(std::string_view(line).substr(at + 1));
+      return std::string(trimmed(std::string_view(line).substr(at + 1)));
   }
   return std::nullopt;
 }
@@ -54,7 +48,7 @@ class Description {
   std::optional<std::string> text(const std::string& path) const {
     auto read = read_small_file(root_ + path, kMostBytes);
     if (!read) return std::nullopt;
-    return trimmed(*read);
+    return std::string(trimmed(*read));
   }
   std::optional<int64_t> number(const std::string& path) const {
     const auto found = text(path);
@@ -91,9 +85,9 @@ int64_t distinct(const std::string& cpuinfo, const std::vector<std::string_view>
       key.clear();
       continue;
     }
-    const std::string name = trimmed(std::string_view(line).substr(0, colon));
+    const std::string_view name = trimmed(std::string_view(line).substr(0, colon));
     if (std::find(names.begin(), names.end(), name) != names.end())
-      key += trimmed(line.substr(colon + 1)) + "/";
+      key.append(trimmed(std::string_view(line).substr(colon + 1))).append("/");
   }
   return static_cast<int64_t>(seen.size());
 }
@@ -207,7 +201,7 @@ std::optional<std::string> virtualisation(const Description& files) {
                " hypervisor ");
   if (hypervisor) return *hypervisor;
   if (!guest) return std::nullopt;
-  const std::string name = trimmed(vendor.value_or("") + " " + product.value_or(""));
+  const std::string name(trimmed(vendor.value_or("") + " " + product.value_or("")));
   return name.empty() ? "virtual machine" : name;
 }
 
@@ -246,17 +240,10 @@ bool speaks_of_a_secret(std::string_view name) {
                      [name](const char* word) { return has_part(name, word); });
 }
 
-/// What a program prints, if it succeeds within some seconds.
-std::optional<std::string> said_by(const std::string& program, std::vector<std::string> arguments) {
-  const std::string path = find_in_path(program);
-  if (path.empty()) return std::nullopt;
-  arguments.insert(arguments.begin(), path);
-  ProcessOptions options;
-  options.time = std::chrono::seconds(10);
-  options.environment = {"GIT_OPTIONAL_LOCKS=0"};
-  const auto ended = run_process(arguments, options);
-  if (!ended || ended->exit_code != 0) return std::nullopt;
-  return trimmed(ended->output);
+/// What git says of a folder, without touching it.
+std::optional<std::string> said_by_git(const std::string& folder, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"-C", folder});
+  return output_of("git", std::move(arguments), {"GIT_OPTIONAL_LOCKS=0"});
 }
 
 }  // namespace
@@ -282,7 +269,7 @@ json describe_gpus() {
   std::string query;
   for (const std::string& field : fields) query += (query.empty() ? "" : ",") + field;
   if (find_in_path("nvidia-smi").empty()) return {{"absent", "no nvidia-smi: no NVIDIA driver is installed"}};
-  const auto said = said_by("nvidia-smi", {"--query-gpu=" + query, "--format=csv,noheader,nounits"});
+  const auto said = output_of("nvidia-smi", {"--query-gpu=" + query, "--format=csv,noheader,nounits"});
   if (!said) return {{"absent", "nvidia-smi failed: the driver is not loaded, or no GPU is visible"}};
   json gpus = json::array();
   for (const std::string& line : lines_of(*said)) {
@@ -297,12 +284,12 @@ json describe_gpus() {
 }
 
 json describe_checkout(const std::string& folder) {
-  const auto commit = said_by("git", {"-C", folder, "rev-parse", "HEAD"});
+  const auto commit = said_by_git(folder, {"rev-parse", "HEAD"});
   if (!commit) return nullptr;
   json checkout = {{"commit", *commit}};
-  const auto branch = said_by("git", {"-C", folder, "rev-parse", "--abbrev-ref", "HEAD"});
+  const auto branch = said_by_git(folder, {"rev-parse", "--abbrev-ref", "HEAD"});
   if (branch && *branch != "HEAD") checkout["branch"] = *branch;
-  const auto changes = said_by("git", {"-C", folder, "status", "--porcelain", "--untracked-files=no"});
+  const auto changes = said_by_git(folder, {"status", "--porcelain", "--untracked-files=no"});
   if (changes) checkout["changed_files"] = lines_of(*changes).size();
   return checkout;
 }

@@ -4,14 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <vector>
 
-#include "base/decimal.h"
 #include "base/files.h"
-#include "capture/clock_pair.h"
+#include "capture/document.h"
 #include "capture/npz.h"
 
 namespace nl::capture {
@@ -56,15 +54,15 @@ class Measurement {
                 {"providers", providers},        {"profile", profile},
                 {"inputs", inputs_json(inputs)}, {"guessed_sizes", inputs.guessed},
                 {"load_ns", load_ns_},           {"memory", memory_},
-                {"peak_memory_bytes", peak},     {"clock", clock_pair_json(read_clock_pair())},
+                {"peak_memory_bytes", peak},     {"clock", clock_pair_json(wire::read_clock_pair())},
                 {"iterations", iterations_}};
   }
 
  private:
   Result<OnnxSession> open(const OnnxRuntime& runtime, const SessionOptions& options, const char* pass) {
-    const int64_t begin = clock_ns(CLOCK_MONOTONIC);
+    const int64_t begin = wire::clock_ns(CLOCK_MONOTONIC);
     NL_TRY(auto session, runtime.open(options));
-    load_ns_[pass] = clock_ns(CLOCK_MONOTONIC) - begin;
+    load_ns_[pass] = wire::clock_ns(CLOCK_MONOTONIC) - begin;
     add_memory(std::string("session_") + pass);
     return session;
   }
@@ -103,15 +101,15 @@ class Measurement {
   }
 
   Result<void> iterate(OnnxSession& session, const char* pass, bool warm_up) {
-    const int64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    const int64_t start = clock_ns(CLOCK_MONOTONIC);
+    const int64_t cpu = wire::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const int64_t start = wire::clock_ns(CLOCK_MONOTONIC);
     NL_CHECK(session.run());
-    last_ns_ = clock_ns(CLOCK_MONOTONIC) - start;
+    last_ns_ = wire::clock_ns(CLOCK_MONOTONIC) - start;
     iterations_.push_back({{"pass", pass},
                            {"warm_up", warm_up},
                            {"start_ns", start},
                            {"dur_ns", last_ns_},
-                           {"cpu_ns", clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu}});
+                           {"cpu_ns", wire::clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu}});
     return {};
   }
 

@@ -112,16 +112,11 @@ Result<void> apply(const OrtApi& api, OrtSessionOptions* target, const SessionOp
 
 /// What the python3 of PATH would import.
 std::string library_of_python() {
-  const std::string python = find_in_path("python3");
-  if (python.empty()) return {};
-  ProcessOptions options;
-  options.time = std::chrono::seconds(10);
-  const auto ended = run_process({python, "-c",
-                                  "import importlib.util as u; s = u.find_spec('onnxruntime'); "
-                                  "print(s.submodule_search_locations[0] if s else '')"},
-                                 options);
-  if (!ended || ended->exit_code != 0) return {};
-  const std::string folder = ended->output.substr(0, ended->output.find('\n')) + "/capi";
+  const auto package = output_of("python3", {"-c",
+                                             "import importlib.util as u; s = u.find_spec('onnxruntime'); "
+                                             "print(s.submodule_search_locations[0] if s else '')"});
+  if (!package || package->empty()) return {};
+  const std::string folder = *package + "/capi";
   for (const std::string& name : list_folder(folder)) {
     if (name.starts_with("libonnxruntime.so")) return folder + "/" + name;
   }

@@ -41,6 +41,14 @@ uint64_t RecordingEnd::total_lost() const {
   return std::accumulate(lost.begin(), lost.end(), uint64_t{0});
 }
 
+nlohmann::json losses_json(const Losses& lost) {
+  nlohmann::json reasons = nlohmann::json::object();
+  for (size_t i = 0; i < wire::kLossCount; i++) {
+    if (lost[i] > 0) reasons[wire::kLossNames[i]] = lost[i];
+  }
+  return reasons;
+}
+
 // ---- Starting
 
 Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options) {

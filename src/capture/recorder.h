@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "capture/live_process.h"
 #include "capture/segments.h"
@@ -33,6 +34,9 @@ struct RecordingEnd {
   Losses lost{};
   uint64_t total_lost() const;
 };
+
+/// Counts by reason, without zeros.
+nlohmann::json losses_json(const Losses& lost);
 
 class Recorder {
  public:

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "wire/clock_pair.h"
 
 namespace nl::capture {
 namespace {
@@ -78,10 +79,6 @@ class StrayKeeper {
   }
 };
 
-int64_t unix_now_ns() {
-  return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 Result<std::vector<std::string>> with_program_path(std::vector<std::string> command) {
   if (command.empty()) return Error{ErrorCode::kBadInput, "no command"};
   const std::string path = find_in_path(command[0]);
@@ -119,7 +116,7 @@ Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
   };
   StrayKeeper keeper;
   WorkloadEnd end;
-  end.started_unix_ns = unix_now_ns();
+  end.started_unix_ns = wire::clock_ns(CLOCK_REALTIME);
   NL_TRY(end.process, run_process(command, process));
   end.strays = keeper.end_all(options.grace);
   end.output_bytes = output.seen();
@@ -127,21 +124,25 @@ Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
   return end;
 }
 
-nlohmann::json workload_json(const WorkloadOptions& options, const WorkloadEnd& end) {
-  const ProcessEnd& process = end.process;
-  nlohmann::json json = {{"command", options.command},
-                         {"started_unix_ns", end.started_unix_ns},
-                         {"exit_code", process.exit_code},
+nlohmann::json process_json(const ProcessEnd& process) {
+  nlohmann::json json = {{"exit_code", process.exit_code},
                          {"wall_ns", process.wall_ns},
                          {"user_ns", process.user_ns},
                          {"system_ns", process.system_ns},
-                         {"peak_memory_bytes", process.peak_memory_bytes},
-                         {"stdout_bytes", end.output_bytes},
-                         {"stderr_bytes", end.error_bytes},
-                         {"strays_ended", end.strays}};
-  if (!options.folder.empty()) json["folder"] = options.folder;
+                         {"peak_memory_bytes", process.peak_memory_bytes}};
   if (process.signal != 0) json["signal"] = process.signal;
   if (process.cut_short) json["cut_short"] = process.cut_short->message;
+  return json;
+}
+
+nlohmann::json workload_json(const WorkloadOptions& options, const WorkloadEnd& end) {
+  nlohmann::json json = process_json(end.process);
+  json.update({{"command", options.command},
+               {"started_unix_ns", end.started_unix_ns},
+               {"stdout_bytes", end.output_bytes},
+               {"stderr_bytes", end.error_bytes},
+               {"strays_ended", end.strays}});
+  if (!options.folder.empty()) json["folder"] = options.folder;
   return json;
 }
 

@@ -39,7 +39,10 @@ struct WorkloadEnd {
 /// error.
 Result<WorkloadEnd> run_workload(const WorkloadOptions& options);
 
-/// As artefacts and answers have it.
+/// How a process ended and what it used, as artefacts and answers have it.
+nlohmann::json process_json(const ProcessEnd& process);
+
+/// The same, with what was run and what it wrote.
 nlohmann::json workload_json(const WorkloadOptions& options, const WorkloadEnd& end);
 
 }  // namespace nl::capture

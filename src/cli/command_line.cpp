@@ -173,8 +173,7 @@ std::string user_name() {
 }
 
 /// The parameter that limits how long a call may take, by its mark "x-hard-limit"; nothing if there is none.
-std::optional<int> hard_limit(const Operation& operation, const json& parameters) {
-  const json schema = json::parse(operation.parameters);
+std::optional<int> hard_limit(const json& schema, const json& parameters) {
   for (const auto& [name, property] : schema["properties"].items()) {
     if (property.contains("x-hard-limit") && parameters.contains(name)) return parameters[name].get<int>();
   }
@@ -219,7 +218,6 @@ class Call {
     const json parameters = without_dash(operation, given);
     const bool raw_rows = writes_raw(operation, parameters);
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
-    if (const auto seconds = hard_limit(operation, parameters)) stop_hard_after(*seconds + 2);
     auto outcome = operation.run(context_, parameters);
     bar_.clear();
     if (!outcome && interrupted != 0) return stopped();
@@ -452,6 +450,7 @@ int run_command(const Command& command, const GlobalOptions& global, const std::
   Call call(global, typed);
   auto parameters = parameters_of(command.values, command.schema);
   if (!parameters) return call.fail(command.operation->name, parameters.error());
+  if (const auto seconds = hard_limit(command.schema, *parameters)) stop_hard_after(*seconds + 2);
   return call.run(*command.operation, *parameters, true);
 }
 

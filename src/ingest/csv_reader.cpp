@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace nl::ingest {
 namespace {
 
@@ -19,12 +21,6 @@ Place next_place(Place place, char c, char separator) {
 }
 
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 /// Reads on behind what is there; false at the end of the input.
 Result<bool> CsvReader::more() {

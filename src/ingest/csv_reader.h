@@ -57,7 +57,4 @@ class CsvReader {
   bool ended_ = true;
 };
 
-/// Without blanks at both ends.
-std::string_view trimmed(std::string_view text);
-
 }  // namespace nl::ingest

@@ -5,6 +5,7 @@
 
 #include "base/decimal.h"
 #include "base/path_text.h"
+#include "base/text.h"
 #include "ingest/csv_reader.h"
 
 namespace nl::ingest {

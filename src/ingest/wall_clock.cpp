@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/decimal.h"
-#include "ingest/csv_reader.h"
+#include "base/text.h"
 
 namespace nl::ingest {
 namespace {

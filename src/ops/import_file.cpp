@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <future>
 #include <optional>
 #include <thread>
@@ -28,12 +27,6 @@ namespace {
 
 constexpr int kWriterMemoryMb = 200;
 constexpr size_t kSpansDerivedAtOnce = 1'000'000;
-
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string host_name() {
   char name[256] = {};
@@ -166,7 +159,7 @@ Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& i
 }
 
 store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
-  return {now_ns(), path, context.command, host_name(), context.principal, on_the_way};
+  return {store::unix_now_ns(), path, context.command, host_name(), context.principal, on_the_way};
 }
 
 class Importer {

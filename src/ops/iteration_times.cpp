@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/number_text.h"
+#include "ops/text.h"
 #include "stats/sample.h"
 #include "store/run_summary.h"
 
@@ -125,6 +125,24 @@ std::string tail_text(const json& pass) {
   return text;
 }
 
+/// One for each pass, "unprofiled: median ...", and one for the overhead.
+std::vector<std::string> lines_of(const json& times) {
+  std::vector<std::string> lines;
+  if (times.is_null()) return lines;
+  for (const json& pass : times["passes"]) {
+    if (!pass.contains("median_ns")) continue;
+    const std::string name = pass["pass"];
+    std::string line = fmt::format("{}: median {}", name, duration_text(pass["median_ns"]));
+    if (!pass["low_ns"].is_null())
+      line += fmt::format(" ({} to {})", duration_text(pass["low_ns"]), duration_text(pass["high_ns"]));
+    line += fmt::format("{}; {}", tail_text(pass), counted(pass["iterations"], "iteration"));
+    lines.insert(name == "unprofiled" ? lines.begin() : lines.end(), std::move(line));
+  }
+  const std::string ratio = ratio_text(times["overhead"]);
+  if (!ratio.empty()) lines.push_back("the profiler makes an iteration " + ratio + " times as long");
+  return lines;
+}
+
 }  // namespace
 
 Result<json> iteration_times(store::Connection& connection, const store::RunFiles& files) {
@@ -146,21 +164,13 @@ Result<json> iteration_times(const store::RunFiles& files) {
   return iteration_times(connection, files);
 }
 
-std::vector<std::string> iteration_lines(const json& times) {
-  std::vector<std::string> lines;
-  if (times.is_null()) return lines;
-  for (const json& pass : times["passes"]) {
-    if (!pass.contains("median_ns")) continue;
-    const std::string name = pass["pass"];
-    std::string line = fmt::format("{}: median {}", name, duration_text(pass["median_ns"]));
-    if (!pass["low_ns"].is_null())
-      line += fmt::format(" ({} to {})", duration_text(pass["low_ns"]), duration_text(pass["high_ns"]));
-    line += fmt::format("{}; {}", tail_text(pass), counted(pass["iterations"], "iteration"));
-    lines.insert(name == "unprofiled" ? lines.begin() : lines.end(), std::move(line));
+std::string iteration_text(const json& times, const TextStyle& style) {
+  std::string out;
+  for (const std::string& line : lines_of(times)) {
+    const std::string label = out.empty() ? "times   " : "        ";
+    out += fmt::format("  {}  {}\n", dim(label, style), behind_column(line, 2 + label.size() + 2, style));
   }
-  const std::string ratio = ratio_text(times["overhead"]);
-  if (!ratio.empty()) lines.push_back("the profiler makes an iteration " + ratio + " times as long");
-  return lines;
+  return out;
 }
 
 std::string overhead_warning(const json& times) {

@@ -2,10 +2,10 @@
 // Iterations that were timed from outside, summed up: how long one takes, and what the profiler adds to it.
 
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "ops/operation.h"
 #include "store/engine.h"
 #include "store/run_views.h"
 
@@ -19,8 +19,8 @@ Result<nlohmann::json> iteration_times(store::Connection& connection, const stor
 /// The same for a run of its own.
 Result<nlohmann::json> iteration_times(const store::RunFiles& files);
 
-/// One for each pass: "unprofiled: median ...".
-std::vector<std::string> iteration_lines(const nlohmann::json& times);
+/// A line for each pass and one for the overhead, beside the other lines of a run; nothing if there are none.
+std::string iteration_text(const nlohmann::json& times, const TextStyle& style);
 
 /// That figures of the profile are not those of an undisturbed run, if it costs more than a twentieth; else
 /// empty.

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, MISSING, Neurolens
+from conftest import BAD_INPUT, MISSING, Neurolens, pids_of
 
 numpy = pytest.importorskip("numpy")
 onnx = pytest.importorskip("onnx")
@@ -157,17 +157,12 @@ def test_time_limit(profiler, mlp):
     assert time.monotonic() - begin < 30 and profiler.leftovers() == []
 
 
-def child_of(running):
+def model_process(profiler):
     """The process that runs the model, once it does."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        for folder in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-                if parent == running.pid and b"--measure-model" in (folder / "cmdline").read_bytes():
-                    return int(folder.name)
-            except (OSError, IndexError):
-                continue
+        for pid in pids_of("--measure-model", profiler.ledger):
+            return pid
         time.sleep(0.02)
     raise AssertionError("no model was started")
 
@@ -175,7 +170,7 @@ def child_of(running):
 def test_ctrl_c_ends_the_model_too(profiler, mlp):
     running = subprocess.Popen(profiler.command("profile", mlp, "--iterations", "10000", "--size", "batch=512"),
                                env=profiler.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    model = child_of(running)
+    model = model_process(profiler)
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=30)
     assert running.returncode == 130
@@ -192,7 +187,7 @@ def test_the_library_of_python_is_found(tmp_path, mlp):
 def test_the_model_ends_with_a_killed_neurolens(profiler, mlp):
     running = subprocess.Popen(profiler.command("profile", mlp, "--iterations", "10000", "--size", "batch=512"),
                                env=profiler.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    model = child_of(running)
+    model = model_process(profiler)
     running.kill()
     running.communicate(timeout=30)
     deadline = time.monotonic() + 30

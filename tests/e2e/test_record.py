@@ -1,6 +1,5 @@
 """neurolens record: a program under the recorder becomes a run."""
 
-import json
 import os
 import pathlib
 import signal
@@ -10,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, BINARY, GATE_FAILED, Neurolens
+from conftest import BAD_INPUT, BINARY, GATE_FAILED, Neurolens, pids_of
 
 BUILD = BINARY.resolve().parent.parent
 MARKER_COST = BUILD / "bin/marker_cost"
@@ -109,17 +108,6 @@ def started(recorder, tmp_path):
     return running
 
 
-def pids_of(word):
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if word.encode() in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
-
-
 @needs_extension
 def test_ctrl_c_keeps_what_was_recorded(recorder, tmp_path):
     running = started(recorder, tmp_path)
@@ -127,13 +115,13 @@ def test_ctrl_c_keeps_what_was_recorded(recorder, tmp_path):
     running.communicate(timeout=60)
     (run,) = recorder.run_ids()
     assert recorder.value(run, "SELECT count(*) FROM spans WHERE name = 'prefill'") == 1
-    assert pids_of(str(tmp_path / "program.py")) == []
+    assert pids_of(tmp_path / "program.py") == []
 
 
 @needs_extension
 def test_a_killed_program_loses_nothing(recorder, tmp_path):
     running = started(recorder, tmp_path)
-    (program,) = [pid for pid in pids_of(str(tmp_path / "program.py")) if pid != running.pid]
+    (program,) = [pid for pid in pids_of(tmp_path / "program.py") if pid != running.pid]
     os.kill(program, signal.SIGKILL)
     running.communicate(timeout=60)
     assert running.returncode == GATE_FAILED
@@ -145,7 +133,7 @@ def test_a_killed_program_loses_nothing(recorder, tmp_path):
 @needs_extension
 def test_a_killed_recorder_is_recovered(recorder, tmp_path):
     running = started(recorder, tmp_path)
-    (program,) = [pid for pid in pids_of(str(tmp_path / "program.py")) if pid != running.pid]
+    (program,) = [pid for pid in pids_of(tmp_path / "program.py") if pid != running.pid]
     running.kill()
     running.communicate(timeout=60)
     os.kill(program, signal.SIGKILL)

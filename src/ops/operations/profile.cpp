@@ -223,11 +223,7 @@ Result<void> write_capture(const Context& context, const capture::PassPlan& plan
   document["labels"] = labels_of(plan);
   document["clock"] = passes["clock"];
   document["iterations"] = passes["iterations"];
-  document["process"] = {{"exit_code", end.process.exit_code},
-                         {"wall_ns", end.process.wall_ns},
-                         {"user_ns", end.process.user_ns},
-                         {"system_ns", end.process.system_ns},
-                         {"peak_memory_bytes", end.process.peak_memory_bytes}};
+  document["process"] = capture::process_json(end.process);
   NL_CHECK(write_file_durably(folder + "/capture.json", capture::document_text(document)));
   NL_TRY(const bool renamed, rename_to_new(passes["profile"].get<std::string>(), folder + "/profile.json"));
   if (!renamed) return Error{ErrorCode::kInternal, "the profile is there already"};
@@ -314,11 +310,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
                                 outcome.shown["model"].get<std::string>(),
                                 library["version"].get<std::string>(), library["provider"].get<std::string>(),
                                 threads > 0 ? ", " + counted(threads, "thread") : "");
-  std::string label = "times   ";
-  for (const std::string& line : iteration_lines(data["times"])) {
-    out += fmt::format("  {}  {}\n", dim(label, style), line);
-    label = "        ";
-  }
+  out += iteration_text(data["times"], style);
   const int64_t runs = data["nodes"]["runs"], run_ns = data["nodes"]["run_ns"],
                 node_ns = data["nodes"]["node_ns"];
   if (runs > 0 && run_ns > 0)

@@ -5,7 +5,6 @@
 
 #include "base/files.h"
 #include "base/path_text.h"
-#include "capture/clock_pair.h"
 #include "capture/document.h"
 #include "capture/recorder.h"
 #include "capture/workload.h"
@@ -61,7 +60,7 @@ std::string recordings_folder(const Context& context) {
 
 Result<std::string> new_folder(const Context& context) {
   const std::string folder =
-      fmt::format("{}/{}-{}", recordings_folder(context), capture::clock_ns(CLOCK_REALTIME), ::getpid());
+      fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), ::getpid());
   NL_CHECK(make_folders(folder + "/artifacts"));
   return folder;
 }
@@ -114,14 +113,6 @@ json iteration_of(const capture::WorkloadEnd& end, const json& clock) {
 
 // ---- What comes of it
 
-json losses_json(const capture::Losses& lost) {
-  json reasons = json::object();
-  for (size_t i = 0; i < wire::kLossCount; i++) {
-    if (lost[i] > 0) reasons[wire::kLossNames[i]] = lost[i];
-  }
-  return reasons;
-}
-
 /// A program may set no markers: then the run holds how it ran. What was recorded is imported even if Ctrl-C
 /// ended it.
 Result<json> import_recording(Context context, store::Ledger& ledger, const std::string& folder,
@@ -139,7 +130,7 @@ Result<json> import_recording(Context context, store::Ledger& ledger, const std:
   NL_TRY(const auto report, import_files(context, ledger, paths, options));
   remove_tree(folder);
   return json{{"run_id", report.run_id},
-              {"markers", {{"recorded", end.recorded}, {"lost", losses_json(end.lost)}}},
+              {"markers", {{"recorded", end.recorded}, {"lost", capture::losses_json(end.lost)}}},
               {"artifacts", ledger.run_folder(report.run_id) + "/artifacts"}};
 }
 
@@ -161,7 +152,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   auto workload = workload_options(context, parameters, folder);
   json document = capture::describe_capture(
       context.command, workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder);
-  document["clock"] = capture::clock_pair_json(capture::read_clock_pair());
+  document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
   NL_CHECK(write_capture(document, folder));
   capture::WorkloadEnd end;
   auto recorded =

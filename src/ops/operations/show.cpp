@@ -205,11 +205,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     out += fmt::format("  {}  {}{}\n", dim("window  ", style), duration_text(data["window"]["dur_ns"]),
                        steps > 0 ? " with " + counted(steps, "step") : "");
   }
-  std::string label = "times   ";
-  for (const std::string& line : iteration_lines(data["iterations"])) {
-    out += fmt::format("  {}  {}\n", dim(label, style), behind_column(line, kBelow.size(), style));
-    label = "        ";
-  }
+  out += iteration_text(data["iterations"], style);
   const auto& kernels = data["kernels"];
   if (kernels["count"] != 0) {
     const std::string all =
