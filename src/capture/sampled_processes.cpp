@@ -1,18 +1,9 @@
 #include "capture/sampled_processes.h"
 
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-
 #include "wire/recording.h"
 
 namespace nl::capture {
 namespace {
-
-/// The file of a mapping, if it is still what was mapped.
-bool is_still_there(const CodeMapping& mapping) {
-  struct stat info {};
-  return ::stat(mapping.path.c_str(), &info) == 0 && info.st_ino == mapping.inode;
-}
 
 bool is_generated(const std::string& path) {
   return path.empty() || path.starts_with("//anon") || path == "[heap]" || path == "[stack]" ||
@@ -92,7 +83,7 @@ uint32_t SampledProcesses::module_of(uint32_t process_id, const CodeMapping& map
   if (const auto it = module_numbers_.find(key); it != module_numbers_.end()) return it->second;
   if (modules_.size() >= wire::kMaxModules) return kUnknown;
   Module module{mapping.path};
-  if (mapping.path.starts_with('/') && is_still_there(mapping)) {
+  if (mapping.path.starts_with('/')) {
     if (const auto file = ElfFile::open(mapping.path)) {
       module.build_id = file->build_id();
       module.segments = file->segments();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -277,6 +278,22 @@ TEST_F(CpuSamplerTest, TheLimitOfTheFileIsKept) {
   EXPECT_GT(end->lost[static_cast<size_t>(wire::Loss::kDiskLimit)], 0u);
   EXPECT_GT(end->recorded, 0u);
   EXPECT_TRUE(read_back(options_.path).info.counts.dropped.contains("disk_limit"));
+}
+
+TEST_F(CpuSamplerTest, WhereTheKernelRefusesTheWorkloadRunsWithoutSamples) {
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit none{0, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  bool has_run = false;
+  const auto end = sample_around(options_, [&] {
+    has_run = ::setrlimit(RLIMIT_NOFILE, &usual) == 0;
+    return Result<void>();
+  });
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(has_run);
+  EXPECT_NE(end->absent_reason, "");
+  EXPECT_FALSE(path_exists(options_.path));
 }
 
 TEST_F(CpuSamplerTest, FrequenciesOutOfRangeAreRefused) {
