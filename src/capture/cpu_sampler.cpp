@@ -18,50 +18,6 @@ constexpr uint64_t kFlushEveryNs = 1'000'000'000;
 constexpr size_t kMaxKernelDepth = 127;  // perf_event_max_stack, unless someone changed it
 constexpr uint64_t kSecondNs = 1'000'000'000;
 
-perf_event_attr attributes_of(const SamplerOptions& options, bool with_kernel) {
-  perf_event_attr attributes{};
-  attributes.size = sizeof attributes;
-  attributes.type = PERF_TYPE_SOFTWARE;
-  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-  attributes.sample_period = kSecondNs / options.frequency_hz;
-  attributes.sample_type =
-      PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
-  attributes.disabled = 1;
-  attributes.inherit = 1;
-  attributes.enable_on_exec = 1;
-  attributes.exclude_kernel = with_kernel ? 0 : 1;
-  attributes.exclude_hv = 1;
-  attributes.exclude_callchain_kernel = 1;
-  attributes.mmap = 1;
-  attributes.mmap2 = 1;
-  attributes.comm = 1;
-  attributes.comm_exec = 1;
-  attributes.task = 1;
-  attributes.sample_id_all = 1;
-  attributes.use_clockid = 1;
-  attributes.clockid = CLOCK_MONOTONIC;
-  attributes.watermark = 1;
-  attributes.wakeup_watermark = static_cast<uint32_t>(options.ring_bytes / 2);
-  return attributes;
-}
-
-/// Nothing, or the number of the error that the first processor gave.
-int open_rings(const SamplerOptions& options, bool with_kernel, std::vector<int>& fds) {
-  const perf_event_attr attributes = attributes_of(options, with_kernel);
-  const long processors = ::sysconf(_SC_NPROCESSORS_CONF);
-  for (int processor = 0; processor < processors; processor++) {
-    const int fd = open_perf_event(attributes, processor);
-    if (fd >= 0) {
-      fds.push_back(fd);
-    } else if (fd != -ENODEV) {  // switched off
-      for (const int open : fds) ::close(open);
-      fds.clear();
-      return -fd;
-    }
-  }
-  return 0;
-}
-
 /// Plain data out of the body of a record, as far as it goes.
 class Body {
  public:
@@ -95,15 +51,64 @@ uint64_t time_of(uint32_t type, std::string_view body) {
 
 // ---- Starting
 
+perf_event_attr CpuSampler::attributes_of(const SamplerOptions& options, Events has) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  attributes.sample_period = kSecondNs / options.frequency_hz;
+  attributes.sample_type =
+      PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+  attributes.disabled = 1;
+  attributes.inherit = 1;
+  attributes.enable_on_exec = 1;
+  attributes.exclude_kernel = has.with_kernel ? 0 : 1;
+  attributes.read_format = has.count_losses ? kCountLosses : 0;
+  attributes.exclude_hv = 1;
+  attributes.exclude_callchain_kernel = 1;
+  attributes.mmap = 1;
+  attributes.mmap2 = 1;
+  attributes.comm = 1;
+  attributes.comm_exec = 1;
+  attributes.task = 1;
+  attributes.sample_id_all = 1;
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC;
+  attributes.watermark = 1;
+  attributes.wakeup_watermark = static_cast<uint32_t>(options.ring_bytes / 2);
+  return attributes;
+}
+
+/// Nothing, or the number of the error that the first processor gave.
+int CpuSampler::open_events(const SamplerOptions& options, Events has, std::vector<int>& fds) {
+  const perf_event_attr attributes = attributes_of(options, has);
+  const long processors = ::sysconf(_SC_NPROCESSORS_CONF);
+  for (int processor = 0; processor < processors; processor++) {
+    const int fd = open_perf_event(attributes, processor);
+    if (fd >= 0) {
+      fds.push_back(fd);
+    } else if (fd != -ENODEV) {  // switched off
+      for (const int open : fds) ::close(open);
+      fds.clear();
+      return -fd;
+    }
+  }
+  return 0;
+}
+
 Result<std::unique_ptr<CpuSampler>> CpuSampler::start(const SamplerOptions& options) {
   if (options.frequency_hz < 1 || options.frequency_hz > 10'000)
     return Error{ErrorCode::kBadInput, "samples per second: 1 to 10000"};
   std::vector<int> fds;
-  bool with_kernel = true;
-  int failed = open_rings(options, with_kernel, fds);
+  Events has;
+  int failed = open_events(options, has, fds);
+  if (failed == EINVAL) {
+    has.count_losses = false;
+    failed = open_events(options, has, fds);
+  }
   if (failed == EACCES || failed == EPERM) {
-    with_kernel = false;
-    failed = open_rings(options, with_kernel, fds);
+    has.with_kernel = false;
+    failed = open_events(options, has, fds);
   }
   if (failed != 0) {
     const PerfRefusal refusal = perf_refusal(failed);
@@ -119,16 +124,16 @@ Result<std::unique_ptr<CpuSampler>> CpuSampler::start(const SamplerOptions& opti
     }
     rings.push_back(std::move(*ring));
   }
-  const wire::SamplingFacts facts{options.frequency_hz, kSecondNs / options.frequency_hz, with_kernel,
+  const wire::SamplingFacts facts{options.frequency_hz, kSecondNs / options.frequency_hz, has.with_kernel,
                                   static_cast<uint32_t>(rings.size()), 0};
   NL_TRY(SampleWriter writer, SampleWriter::create(options.path, options.limit_bytes, facts));
-  std::unique_ptr<CpuSampler> sampler(new CpuSampler(options, std::move(writer), with_kernel));
+  std::unique_ptr<CpuSampler> sampler(new CpuSampler(options, std::move(writer), has));
   sampler->rings_ = std::move(rings);
   return sampler;
 }
 
 wire::SamplingFacts CpuSampler::facts() const {
-  return {options_.frequency_hz, kSecondNs / options_.frequency_hz, with_kernel_,
+  return {options_.frequency_hz, kSecondNs / options_.frequency_hz, has_.with_kernel,
           static_cast<uint32_t>(rings_.size()), throttled_};
 }
 
@@ -195,7 +200,7 @@ Result<void> CpuSampler::take(const Event& event) {
     }
     case PERF_RECORD_LOST:
       body.take<uint64_t>();
-      writer_.lose(wire::Loss::kSampleRing, body.take<uint64_t>());
+      if (!has_.count_losses) writer_.lose(wire::Loss::kSampleRing, body.take<uint64_t>());
       break;
     case PERF_RECORD_THROTTLE:
       throttled_++;
@@ -266,8 +271,10 @@ Result<void> CpuSampler::take_sample(const Event& event) {
 Result<SamplingEnd> CpuSampler::finish() {
   gather();
   NL_CHECK(take_until(UINT64_MAX));
+  for (const PerfRing& ring : rings_)
+    writer_.lose(wire::Loss::kSampleRing, has_.count_losses ? ring.lost() : 0);
   NL_CHECK(writer_.finish(facts()));
-  SamplingEnd end{{}, options_.path, writer_.recorded(), writer_.lost(), throttled_, with_kernel_};
+  SamplingEnd end{{}, options_.path, writer_.recorded(), writer_.lost(), throttled_, has_.with_kernel};
   { const SampleWriter closed = std::move(writer_); }  // and with it the lock of the file
   NL_CHECK(name_frames(options_.path));
   return end;

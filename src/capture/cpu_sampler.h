@@ -55,8 +55,16 @@ class CpuSampler {
     std::string body;
   };
 
-  CpuSampler(SamplerOptions options, SampleWriter writer, bool with_kernel)
-      : options_(std::move(options)), writer_(std::move(writer)), with_kernel_(with_kernel) {}
+  /// What the kernel lets us have.
+  struct Events {
+    bool with_kernel = true;
+    bool count_losses = true;  ///< else it tells of a loss only with the next record that finds room
+  };
+
+  CpuSampler(SamplerOptions options, SampleWriter writer, Events has)
+      : options_(std::move(options)), writer_(std::move(writer)), has_(has) {}
+  static perf_event_attr attributes_of(const SamplerOptions& options, Events has);
+  static int open_events(const SamplerOptions& options, Events has, std::vector<int>& fds);
   wire::SamplingFacts facts() const;
   void gather();
   Result<void> take_until(uint64_t time_ns);
@@ -67,7 +75,7 @@ class CpuSampler {
 
   SamplerOptions options_;
   SampleWriter writer_;
-  bool with_kernel_;
+  Events has_;
   std::vector<PerfRing> rings_ = {};
   SampledProcesses processes_ = {};
   std::vector<Event> events_ = {};

@@ -87,4 +87,9 @@ void PerfRing::drain(const Take& take) {
   __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
+uint64_t PerfRing::lost() const {
+  uint64_t value_and_lost[2] = {};
+  return ::read(fd_, value_and_lost, sizeof value_and_lost) == sizeof value_and_lost ? value_and_lost[1] : 0;
+}
+
 }  // namespace nl::capture

@@ -24,6 +24,10 @@ struct PerfRefusal {
 };
 PerfRefusal perf_refusal(int error_number);
 
+/// For read_format: an event counts the records that its ring had no room for. Linux 6.0; headers may be
+/// older.
+inline constexpr uint64_t kCountLosses = 1 << 4;
+
 /// What the kernel writes of one event on one processor. One thread.
 class PerfRing {
  public:
@@ -37,6 +41,8 @@ class PerfRing {
   /// Hands out each record that is there, without its header, and gives its room back.
   using Take = std::function<void(const perf_event_header&, std::string_view body)>;
   void drain(const Take& take);
+  /// Records that found no room so far, of an event with kCountLosses alone as read_format.
+  uint64_t lost() const;
 
  private:
   PerfRing(int fd, void* memory, size_t bytes) : fd_(fd), memory_(memory), bytes_(bytes) {}
