@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "analyze/demangle.h"
 #include "analyze/kernel_traits.h"
+#include "base/demangle.h"
 
 namespace nl::analyze {
 namespace {

@@ -1,15 +1,13 @@
 #include "capture/capabilities.h"
 
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/files.h"
 #include "base/process.h"
 #include "capture/onnx_runtime.h"
+#include "capture/perf_event.h"
 
 namespace nl::capture {
 namespace {
@@ -24,24 +22,16 @@ int try_perf_event(uint32_t type, uint64_t config, bool context_switches) {
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
   attributes.context_switch = context_switches ? 1 : 0;
-  const long fd = ::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd < 0) return errno;
-  ::close(static_cast<int>(fd));
+  const int fd = open_perf_event(attributes, -1);
+  if (fd < 0) return -fd;
+  ::close(fd);
   return 0;
-}
-
-std::string paranoid_level() {
-  const auto level = read_file("/proc/sys/kernel/perf_event_paranoid");
-  return level ? level->substr(0, level->find('\n')) : "unknown";
 }
 
 Capability perf_capability(std::string name, const std::string& what, int failed) {
   if (failed == 0) return {std::move(name), true, what + " by perf_event"};
-  const bool forbidden = failed == EACCES || failed == EPERM;
-  const std::string reason = std::string("perf_event_open: ") + std::strerror(failed);
-  if (!forbidden) return {std::move(name), false, reason, ""};
-  return {std::move(name), false, reason + ", perf_event_paranoid is " + paranoid_level(),
-          "sysctl kernel.perf_event_paranoid=2, in a container also --cap-add PERFMON"};
+  const PerfRefusal refusal = perf_refusal(failed);
+  return {std::move(name), false, refusal.reason, refusal.fix};
 }
 
 Capability hardware_counters() {

@@ -257,7 +257,7 @@ void Recorder::restore(const wire::ChunkHeader& header, std::string_view payload
       if (header.process != wire::kNoProcess && payload.size() == sizeof(Losses))
         std::memcpy(gone_[header.process].data(), payload.data(), payload.size());
       break;
-    case wire::ChunkKind::kEnd:
+    default:
       break;
   }
 }

@@ -18,6 +18,13 @@ bool is_recording(std::string_view head) {
   return head.starts_with(std::string_view(wire::kRecordingMagic, sizeof wire::kRecordingMagic));
 }
 
+bool is_of_samples(std::string_view head) {
+  wire::ChunkHeader first;
+  if (!is_recording(head) || head.size() < sizeof(wire::FileHeader) + sizeof first) return false;
+  std::memcpy(&first, head.data() + sizeof(wire::FileHeader), sizeof first);
+  return wire::is_sound(first) && first.kind == wire::ChunkKind::kSampling;
+}
+
 Result<bool> RecordingReader::fill(size_t bytes) {
   if (rest().size() >= bytes) return true;
   buffer_.erase(0, begin_);

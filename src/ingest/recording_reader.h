@@ -13,6 +13,8 @@
 namespace nl::ingest {
 
 bool is_recording(std::string_view head);
+/// A recording whose first chunk says so.
+bool is_of_samples(std::string_view head);
 
 class RecordingReader {
  public:

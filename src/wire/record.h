@@ -53,25 +53,28 @@ constexpr uint32_t name_of(Word head) {
   return static_cast<uint32_t>(head >> 32);
 }
 
-/// Why a marker is not in the recording. Each call of the collector is a marker: recorded, or lost for one of
-/// these reasons. The order is part of the format; new ones go to the end.
+/// Why a marker or sample is not in the recording. Each call of the collector is a marker: recorded, or lost
+/// for one of these reasons. The order is part of the format; new ones go to the end.
 enum class Loss : uint8_t {
-  kRingFull,     ///< the recorder did not keep up
-  kNoRing,       ///< more threads than the limit of memory allows, or no disk for the ring
-  kNamesFull,    ///< more names than the table holds
-  kTooLarge,     ///< attributes beyond kMaxAttributeBytes
-  kReentered,    ///< a signal handler marked while its thread did
-  kBeginLost,    ///< the end of a scope whose begin was lost
-  kForeignEnd,   ///< the end of a scope that another thread or process began
-  kScopeReused,  ///< a scope object that was entered while it was open
-  kDiskLimit,    ///< the recording is as large as it may become, or the disk is full
-  kOverwritten,  ///< a flight recorder keeps only the last ones
-  kDamaged,      ///< a ring that holds no records any more
+  kRingFull,       ///< the recorder did not keep up
+  kNoRing,         ///< more threads than the limit of memory allows, or no disk for the ring
+  kNamesFull,      ///< more names than the table holds
+  kTooLarge,       ///< attributes beyond kMaxAttributeBytes
+  kReentered,      ///< a signal handler marked while its thread did
+  kBeginLost,      ///< the end of a scope whose begin was lost
+  kForeignEnd,     ///< the end of a scope that another thread or process began
+  kScopeReused,    ///< a scope object that was entered while it was open
+  kDiskLimit,      ///< the recording is as large as it may become, or the disk is full
+  kOverwritten,    ///< a flight recorder keeps only the last ones
+  kDamaged,        ///< a ring that holds no records any more
+  kSampleRing,     ///< samples: the kernel's ring was full
+  kTooManyStacks,  ///< samples: more different stacks than the recorder keeps
   kCount,
 };
 inline constexpr size_t kLossCount = static_cast<size_t>(Loss::kCount);
 inline constexpr const char* kLossNames[kLossCount] = {
-    "ring_full",   "no_ring",      "names_full", "too_large",   "reentered",   "begin_lost",
-    "foreign_end", "scope_reused", "disk_limit", "overwritten", "damaged_ring"};
+    "ring_full",    "no_ring",          "names_full",     "too_large",  "reentered",
+    "begin_lost",   "foreign_end",      "scope_reused",   "disk_limit", "overwritten",
+    "damaged_ring", "sample_ring_full", "too_many_stacks"};
 
 }  // namespace nl::wire

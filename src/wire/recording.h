@@ -1,7 +1,7 @@
 #pragma once
-// recording.nlr: a file header, then chunks, each a header and a payload with checksums of their own, so that
-// a reader can tell how far a file is sound. Little endian, all sizes multiples of 8. A chunk says of whom
-// its records are; nothing that it needs stands behind it.
+// recording.nlr and samples.nlr: a file header, then chunks, each a header and a payload with checksums of
+// their own, so that a reader can tell how far a file is sound. Little endian, all sizes multiples of 8. A
+// chunk says of whom its records are; nothing that it needs stands behind it.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,13 +32,20 @@ enum class ChunkKind : uint32_t {
   kRecords = 3,  ///< markers of one thread
   kLosses = 4,   ///< of one process, or kNoProcess, so far: a count for each Loss; the last chunk counts
   kEnd = 5,      ///< EndFacts; without it the recorder was killed
+  // Samples of stacks, in a file of their own whose first chunk is kSampling.
+  kSampling = 6,    ///< SamplingFacts so far; the last chunk counts
+  kModules = 7,     ///< ModuleHead and texts, module by module
+  kFrames = 8,      ///< Frame after Frame
+  kStacks = 9,      ///< StackHead and numbers of frames, innermost first, filled up with 0
+  kSamples = 10,    ///< Sample after Sample, of one thread as with kRecords
+  kFrameNames = 11  ///< FrameNameHead and text; may stand before the frame
 };
 
 struct ChunkHeader {
   uint32_t magic = kChunkMagic;
   ChunkKind kind = ChunkKind::kEnd;
   uint32_t bytes = 0;    ///< of the payload
-  uint32_t records = 0;  ///< markers in the payload
+  uint32_t records = 0;  ///< markers or samples in the payload
   uint32_t process = 0;  ///< number in this file
   uint32_t ring = 0;     ///< kRecords: where they were drained from, and up to which position
   uint64_t position = 0;
@@ -68,6 +75,51 @@ struct NameHead {
 struct EndFacts {
   uint64_t records;  ///< in all chunks before
 };
+
+struct SamplingFacts {
+  uint64_t frequency_hz;
+  uint64_t period_ns;
+  uint32_t with_kernel;  ///< 0: what ran inside of the kernel was not sampled
+  uint32_t processors;
+  uint64_t throttled;  ///< how often the kernel held the samples back
+};
+
+/// A file that code was mapped from, or in brackets what was none: [kernel], [vdso], [jit], [unknown], ...
+struct ModuleHead {
+  uint32_t module;
+  uint32_t process_id;  ///< [jit]: whose
+  uint16_t path_bytes;  ///< text: the path, then the build id in binary, filled up with 0
+  uint16_t build_id_bytes;
+  uint32_t unused;
+};
+
+struct Frame {
+  uint32_t frame;
+  uint32_t module;
+  uint64_t address;  ///< as the file's own symbols count, if it could be read; else an offset in it
+};
+
+struct StackHead {
+  uint32_t stack;
+  uint32_t depth;
+};
+
+struct Sample {
+  uint64_t time_ns;  ///< of CLOCK_MONOTONIC
+  uint32_t stack;
+  uint32_t weight_ns;  ///< of processor time, that it stands for
+};
+
+struct FrameNameHead {
+  uint32_t frame;
+  uint32_t name_bytes;
+};
+
+inline constexpr uint32_t kMaxModules = 64 << 10;  ///< numbers are below
+inline constexpr uint32_t kMaxFrames = 1 << 20;
+inline constexpr uint32_t kMaxStacks = 1 << 20;
+inline constexpr uint32_t kMaxStackDepth = 1024;
+inline constexpr size_t kMaxStackFrames = 16 << 20;  ///< of all stacks together
 
 /// A fuzzer cannot guess checksums; its build does without, so that it reaches what lies behind.
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION

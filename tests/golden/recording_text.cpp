@@ -24,7 +24,14 @@ class Recording {
     words >> verb;
     if (verb == "process") return add_process(words);
     if (verb == "name") return add_name(words);
-    if (verb == "thread") return start_thread(words);
+    if (verb == "thread") return start_thread(ChunkKind::kRecords, words);
+    if (verb == "samples") return start_thread(ChunkKind::kSamples, words);
+    if (verb == "sample") return add_sample(words);
+    if (verb == "sampling") return add_sampling(words);
+    if (verb == "module") return add_module(words);
+    if (verb == "frame") return add_frame(words);
+    if (verb == "frame_name") return add_frame_name(words);
+    if (verb == "stack") return add_stack(words);
     if (verb == "losses") return add_losses(words);
     if (verb == "finish") return finish();
     add_record(verb, words);
@@ -68,12 +75,65 @@ class Recording {
               {reinterpret_cast<const char*>(counts), sizeof counts});
   }
 
-  void start_thread(std::istream& words) {
+  void start_thread(ChunkKind kind, std::istream& words) {
     end_records();
-    thread_ = {.kind = ChunkKind::kRecords};
+    thread_ = {.kind = kind};
     std::string name;
     words >> thread_.process >> thread_.thread >> thread_.thread_id >> name;
     name.copy(thread_.thread_name, sizeof thread_.thread_name);
+  }
+
+  void add_sample(std::istream& words) {
+    wire::Sample sample{};
+    words >> sample.time_ns >> sample.stack >> sample.weight_ns;
+    wire::append_bytes(records_, sample);
+    thread_.records++;
+  }
+
+  void add_sampling(std::istream& words) {
+    wire::SamplingFacts facts{};
+    words >> facts.frequency_hz >> facts.with_kernel >> facts.throttled;
+    facts.period_ns = 1'000'000'000 / facts.frequency_hz;
+    add_entry(ChunkKind::kSampling, facts, "");
+  }
+
+  void add_module(std::istream& words) {
+    wire::ModuleHead head{};
+    std::string path, build_id;
+    words >> head.module >> path >> build_id;
+    head.path_bytes = static_cast<uint16_t>(path.size());
+    head.build_id_bytes = static_cast<uint16_t>(build_id.size());
+    add_entry(ChunkKind::kModules, head, path + build_id);
+  }
+
+  void add_frame(std::istream& words) {
+    wire::Frame frame{};
+    words >> frame.frame >> frame.module >> std::hex >> frame.address;
+    add_entry(ChunkKind::kFrames, frame, "");
+  }
+
+  void add_frame_name(std::istream& words) {
+    wire::FrameNameHead head{};
+    std::string name;
+    words >> head.frame;
+    std::getline(words >> std::ws, name);
+    head.name_bytes = static_cast<uint32_t>(name.size());
+    add_entry(ChunkKind::kFrameNames, head, name);
+  }
+
+  void add_stack(std::istream& words) {
+    wire::StackHead head{};
+    std::string frames;
+    words >> head.stack;
+    for (uint32_t frame = 0; words >> frame; head.depth++) wire::append_bytes(frames, frame);
+    add_entry(ChunkKind::kStacks, head, frames);
+  }
+
+  template <class Head>
+  void add_entry(ChunkKind kind, const Head& head, const std::string& text) {
+    std::string payload;
+    wire::append_bytes(payload, head);
+    add_chunk({.kind = kind}, payload + text);
   }
 
   void add_record(const std::string& verb, std::istream& words) {

@@ -3,6 +3,9 @@
 //
 //   process NUMBER PID MONOTONIC_NS UNIX_NS BOUND_NS PROGRAM   name PROCESS ID TEXT [DOMAIN]
 //   thread PROCESS NUMBER THREAD_ID NAME                       the records behind it are of this thread
+//   samples PROCESS NUMBER THREAD_ID NAME                      the same for samples
+//   sample NS STACK WEIGHT · sampling HZ WITH_KERNEL THROTTLED · module NUMBER PATH [BUILD_ID]
+//   frame NUMBER MODULE ADDRESS · frame_name NUMBER TEXT · stack NUMBER FRAME...
 //   begin ID NS · end ID NS · lane_begin ID NS LANE · lane_end ID NS LANE · counter ID NS VALUE · mark ID NS
 //   [JSON] losses PROCESS REASON COUNT ...                            finish
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "analyze/demangle.h"
+#include "base/demangle.h"
 #include "cpu_time.h"
 
 namespace nl::analyze {

@@ -44,6 +44,15 @@ constexpr const char* kThreads =
     "finish\n";
 constexpr int64_t kRecords = 4 + 5;
 
+constexpr const char* kSamples =
+    "sampling 99 1 0\nframe_name 0 main\n"
+    "process 0 4711 1000000 1763000000000000000 40 python3\n"
+    "module 0 /usr/bin/python3 abc\nframe 0 0 1000\nframe 1 0 2000\nstack 0 1 0\n"
+    "samples 0 1 4711 MainThread\nsample 1000000 0 10101010\nsample 2000000 0 10101010\n"
+    "samples 0 2 4712 other\nsample 1000000 0 10101010\n"
+    "finish\n";
+constexpr int64_t kSampleRecords = 3;
+
 /// Where the chunk of that number begins.
 size_t chunk_at(const std::string& bytes, int number) {
   size_t at = sizeof(wire::FileHeader);
@@ -63,8 +72,8 @@ TEST(Recording, IsCompleteWhenSound) {
   EXPECT_EQ(sound.info.counts.total_dropped(), 0);
 }
 
-TEST(Recording, AnyDamagedByteIsSurvivedAndCounted) {
-  const std::string sound = golden::recording_of(kThreads);
+void damage_every_byte(const char* text, int64_t records) {
+  const std::string sound = golden::recording_of(text);
   for (size_t at = 0; at < sound.size(); at++) {
     for (const int change : {0x01, 0x80, 0xFF}) {
       std::string bytes = sound;
@@ -81,9 +90,23 @@ TEST(Recording, AnyDamagedByteIsSurvivedAndCounted) {
                   damaged.info.health.contains("damaged_chunks"))
           << "unnoticed at " << at;
       const bool has_end = !damaged.info.health.contains("unfinished");
-      EXPECT_TRUE(!has_end || damaged.info.counts.seen == kRecords) << "the end says how many: " << at;
+      EXPECT_TRUE(!has_end || damaged.info.counts.seen == records) << "the end says how many: " << at;
     }
   }
+}
+
+TEST(Recording, AnyDamagedByteIsSurvivedAndCounted) {
+  damage_every_byte(kThreads, kRecords);
+  damage_every_byte(kSamples, kSampleRecords);
+}
+
+TEST(Recording, SamplesAreToldByTheFirstChunk) {
+  const std::string bytes = golden::recording_of(kSamples);
+  EXPECT_EQ(choose_adapter(bytes, "", "")->role, "samples");
+  EXPECT_EQ(choose_adapter(golden::recording_of(kThreads), "", "")->role, "markers");
+  const Read sound = read(bytes);
+  EXPECT_EQ(sound.info.counts.stored, kSampleRecords);
+  EXPECT_EQ(sound.info.counts.total_dropped(), 0);
 }
 
 TEST(Recording, GoesOnBehindADamagedChunk) {
@@ -171,7 +194,7 @@ TEST(Recording, RecordsThatAreNoneAreDropped) {
 TEST(Recording, ChunksThatLieAreOnlyCounted) {
   std::string names(wire::kMaxChunkBytes, '\xFF');
   std::string bytes = golden::recording_of(kThreads);
-  for (const auto kind : {1u, 2u, 4u, 5u, 77u}) {
+  for (const auto kind : {1u, 2u, 4u, 5u, 6u, 7u, 8u, 9u, 11u, 77u}) {
     for (const size_t size : {size_t{0}, size_t{8}, wire::kMaxChunkBytes}) {
       for (const uint32_t process : {0u, 5u, ~0u})
         wire::append_chunk(bytes, {.kind = static_cast<wire::ChunkKind>(kind), .process = process},

@@ -1,5 +1,6 @@
-// Markers that a program set while it ran, as the recorder wrote them (wire/recording.h). A begin and its end
-// become one span; marks are instants; each thread is a track, and so is each lane of a thread. A recording
+// Markers that a program set while it ran, as the recorder wrote them, or samples of its stacks
+// (wire/recording.h). A begin and its end become one span; marks are instants; each thread is a track, and so
+// is each lane of a thread. A recording
 // whose recorder was killed, or that is damaged in places, gives what is sound in it; the rest is counted.
 
 #include <array>
@@ -12,6 +13,7 @@
 #include "ingest/row_loop.h"
 #include "ingest/row_writer.h"
 #include "ingest/small_json.h"
+#include "ingest/stack_table.h"
 
 namespace nl::ingest {
 namespace {
@@ -22,6 +24,7 @@ using wire::ChunkKind;
 using wire::RecordKind;
 using wire::Word;
 namespace counters = model::counters;
+namespace samples = model::samples;
 namespace spans = model::spans;
 namespace tracks = model::tracks;
 
@@ -31,6 +34,9 @@ constexpr size_t kMaxNameText = 64 << 20;  ///< of all processes
 constexpr size_t kMaxOpenScopes = 4 << 20;
 constexpr size_t kMaxOverlap = 64;  ///< scopes that may have begun behind the one that ends
 constexpr uint64_t kMaxTimeNs = 4'000'000'000'000'000'000;
+constexpr size_t kMaxBuildIds = 1000;
+/// Text of stacks that is written out, whatever a file makes of few bytes.
+constexpr uint64_t kMaxStackText = uint64_t{4} << 30, kMaxStackTextOfASample = 256;
 constexpr uint64_t kMaxLost = uint64_t{1} << 53;
 
 constexpr int64_t kAnnotation = 2, kInstant = 7;
@@ -106,12 +112,13 @@ class Recording {
     count_losses();
     count_damage();
     if (info_.counts.stored == 0)
-      return Error{
-          ErrorCode::kBadInput,
-          "the recording holds no marker, and says of lost ones: " + std::to_string(info_.counts.seen),
-          "see that the program marks something while it is recorded"};
+      return Error{ErrorCode::kBadInput,
+                   "the recording holds no marker or sample, and says of lost ones: " +
+                       std::to_string(info_.counts.seen),
+                   "see that the program marks something, or runs long enough, while it is recorded"};
     info_.tool = "neurolens";
     add_clock();
+    add_sampling();
     NL_CHECK(write_tracks());
     return writer_.flush();
   }
@@ -131,6 +138,15 @@ class Recording {
       case ChunkKind::kEnd:
         take_end(payload);
         return {};
+      case ChunkKind::kSampling:
+        return take_sampling(payload);
+      case ChunkKind::kModules:
+      case ChunkKind::kFrames:
+      case ChunkKind::kFrameNames:
+      case ChunkKind::kStacks:
+        return stacks_.take(chunk_.kind, payload) ? Result<void>() : bad_chunk();
+      case ChunkKind::kSamples:
+        return take_samples(payload);
     }
     info_.health["unknown_chunk"]++;
     return {};
@@ -374,6 +390,77 @@ class Recording {
       writer_.set_args(kTable, row, counters::args, {{"domain", known_name.domain}});
   }
 
+  // ---- Samples
+
+  Result<void> take_sampling(std::string_view payload) {
+    wire::SamplingFacts facts;
+    if (payload.size() < sizeof facts) return bad_chunk();
+    std::memcpy(&facts, payload.data(), sizeof facts);
+    if (std::max({facts.frequency_hz, facts.period_ns, facts.throttled}) > kMaxLost) return bad_chunk();
+    sampling_ = facts;
+    return {};
+  }
+
+  Result<void> take_samples(std::string_view payload) {
+    process_ = process_of(chunk_.process);
+    thread_ = nullptr;
+    wire::Sample sample;
+    for (; payload.size() >= sizeof sample; payload.remove_prefix(sizeof sample)) {
+      std::memcpy(&sample, payload.data(), sizeof sample);
+      take_sample(sample);
+      records_taken_++;
+      NL_CHECK(writer_.flush_if_large());
+    }
+    if (!payload.empty()) return bad_chunk();
+    return {};
+  }
+
+  void take_sample(const wire::Sample& sample) {
+    if (sample.time_ns > kMaxTimeNs) return drop("bad_time");
+    const Line* const line = process_ == nullptr ? nullptr : thread_line();
+    if (line == nullptr) return drop("too_many_threads");
+    constexpr auto kTable = TableId::samples;
+    const size_t row = writer_.add(kTable);
+    writer_.set_track(kTable, row, samples::track_id, line->track);
+    writer_.set(kTable, row, samples::start_ns, static_cast<int64_t>(sample.time_ns));
+    writer_.set(kTable, row, samples::stack, stack_number(sample.stack));
+    writer_.set(kTable, row, samples::weight, int64_t{sample.weight_ns});
+    samples_++;
+    info_.counts.stored++;
+  }
+
+  /// Of its text in the present batch; kNull if the file does not say what it is.
+  int64_t stack_number(uint32_t stack) {
+    if (!stacks_.has(stack)) {
+      info_.health["undefined_stack"]++;
+      return kNull;
+    }
+    if (stack_generation_ != writer_.generation()) stack_numbers_.clear();
+    stack_generation_ = writer_.generation();
+    const auto [it, is_new] = stack_numbers_.try_emplace(stack, kNull);
+    if (!is_new) return it->second;
+    if (stack_text_ > kMaxStackText + static_cast<uint64_t>(samples_) * kMaxStackTextOfASample) {
+      info_.health["stack_text_limit"]++;
+      return kNull;
+    }
+    const std::string text = stacks_.text(stack);
+    stack_text_ += text.size();
+    return it->second = writer_.text(text);
+  }
+
+  void add_sampling() {
+    if (!sampling_) return;
+    nlohmann::json& facts = info_.extensions["sampling"];
+    facts = {{"frequency_hz", sampling_->frequency_hz},
+             {"period_ns", sampling_->period_ns},
+             {"with_kernel", sampling_->with_kernel != 0}};
+    if (sampling_->throttled > 0) info_.health["throttled"] = static_cast<int64_t>(sampling_->throttled);
+    for (const auto& [path, id] : stacks_.build_ids()) {
+      if (facts["build_ids"].size() >= kMaxBuildIds) break;
+      facts["build_ids"].push_back({repaired_utf8(path.substr(path.rfind('/') + 1)), id});
+    }
+  }
+
   // ---- The end
 
   /// In the order of tracks and of their begins; the table of lines has no order of its own.
@@ -395,10 +482,11 @@ class Recording {
   }
 
   void count_records() {
-    info_.counts.seen += begins_ + ends_ + marks_ + values_;
+    info_.counts.seen += begins_ + ends_ + marks_ + values_ + samples_;
     if (ends_ > 0) info_.counts.folded["begin_joins_its_end"] = ends_;
-    for (const auto& [phase, records] : {std::pair{"begin", begins_}, std::pair{"end", ends_},
-                                         std::pair{"mark", marks_}, std::pair{"counter", values_}}) {
+    for (const auto& [phase, records] :
+         {std::pair{"begin", begins_}, std::pair{"end", ends_}, std::pair{"mark", marks_},
+          std::pair{"counter", values_}, std::pair{"sample", samples_}}) {
       if (records > 0) info_.records_by_phase[phase] = records;
     }
   }
@@ -470,23 +558,34 @@ class Recording {
   std::optional<wire::ProcessFacts> clock_ = {};
   size_t name_text_ = 0;
   size_t open_scopes_ = 0;
-  int64_t begins_ = 0, ends_ = 0, marks_ = 0, values_ = 0;
+  StackTable stacks_ = {};
+  std::unordered_map<uint32_t, int64_t> stack_numbers_ = {};  // in the batch of that generation
+  int64_t stack_generation_ = -1;
+  uint64_t stack_text_ = 0;
+  std::optional<wire::SamplingFacts> sampling_ = {};
+  int64_t begins_ = 0, ends_ = 0, marks_ = 0, values_ = 0, samples_ = 0;
   int64_t records_taken_ = 0;
   uint64_t records_said_ = 0;
   bool is_finished_ = false;
 };
 
 Sniffed sniff(std::string_view head, std::string_view) {
-  return {is_recording(head) ? 1.0 : 0.0};
+  if (!is_recording(head)) return {};
+  return {1.0, is_of_samples(head) ? "samples" : ""};
+}
+
+void expect(model::RunSink& sink, TableId table, std::initializer_list<int> columns) {
+  uint64_t mask = 0;
+  for (const int column : columns) mask |= uint64_t{1} << column;
+  sink.expect(table, mask);
 }
 
 Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
                   model::RunInfo& info) {
-  uint64_t columns = 0;
-  for (const int column : {spans::track_id, spans::name, spans::category, spans::kind, spans::start_ns,
-                           spans::dur_ns, spans::args})
-    columns |= uint64_t{1} << column;
-  sink.expect(TableId::spans, columns);
+  expect(sink, TableId::spans,
+         {spans::track_id, spans::name, spans::category, spans::kind, spans::start_ns, spans::dur_ns,
+          spans::args});
+  expect(sink, TableId::samples, {samples::track_id, samples::start_ns, samples::stack, samples::weight});
   RecordingReader reader(source);
   NL_CHECK(reader.start());
   Recording recording(reader, sink, info);
@@ -498,7 +597,8 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 const Adapter& adapter_recording() {
   static constexpr Adapter kAdapter{
-      "recording", 1, "Markers of a program, recorded by NeuroLens (.nlr)", "markers", {}, sniff, read};
+      "recording", 1,   "Markers or stack samples of a program, recorded by NeuroLens (.nlr)", "markers", {},
+      sniff,       read};
   return kAdapter;
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nl::analyze {
+namespace nl {
 
 bool is_mangled(std::string_view raw);
 
@@ -22,4 +22,4 @@ struct MangledNames {
 /// Reads the names without expanding the rest: for names that demangle() declines.
 MangledNames names_in_mangled(std::string_view mangled, size_t limit);
 
-}  // namespace nl::analyze
+}  // namespace nl

@@ -1,11 +1,11 @@
-#include "analyze/demangle.h"
+#include "base/demangle.h"
 
 #include <cxxabi.h>
 
 #include <cstdlib>
 #include <memory>
 
-namespace nl::analyze {
+namespace nl {
 namespace {
 
 // The text of n back references can reach 3^(n/3) times the name, that of nested packs their product.
@@ -143,4 +143,4 @@ MangledNames names_in_mangled(std::string_view mangled, size_t limit) {
   return MangledReader(mangled, limit).read();
 }
 
-}  // namespace nl::analyze
+}  // namespace nl

@@ -1,0 +1,58 @@
+#pragma once
+// ElfFile: what stacks need to know of a program or library: its build id, where its code is mapped, and
+// which function an address is of. Pieces of the file are read when they are asked for and never mapped,
+// since a file that shrinks meanwhile would be a signal; what the file says of itself is not believed.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nl::capture {
+
+class ElfFile {
+ public:
+  /// Of 64 bits, little endian.
+  static Result<ElfFile> open(const std::string& path);
+  ElfFile(ElfFile&& other) noexcept;
+  ElfFile& operator=(ElfFile&&) = delete;
+  ~ElfFile();
+
+  /// In binary; empty if it has none.
+  const std::string& build_id() const { return build_id_; }
+  /// A part of the file that is mapped as one piece.
+  struct Segment {
+    uint64_t offset, bytes, address;
+  };
+  const std::vector<Segment>& segments() const { return segments_; }
+  /// For each address the mangled name of the function that it is of; empty if no symbol says so. `addresses`
+  /// are sorted. Memory for these alone, whatever the file's size.
+  std::vector<std::string> functions_at(std::span<const uint64_t> addresses) const;
+
+ private:
+  struct Section {
+    uint32_t type = 0, link = 0;
+    uint64_t address = 0, offset = 0, bytes = 0;
+  };
+
+  explicit ElfFile(int fd) : fd_(fd) {}
+  Result<void> read_headers();
+  void read_build_id(uint64_t offset, uint64_t bytes);
+  bool read(uint64_t offset, void* out, size_t bytes) const;
+  std::string text_at(uint64_t offset, uint64_t end) const;
+  const Section* section_of(uint32_t type) const;
+
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  std::string build_id_;
+  std::vector<Segment> segments_;
+  std::vector<Section> sections_;
+};
+
+/// The address that the file's symbols use for one of its bytes.
+std::optional<uint64_t> address_of(std::span<const ElfFile::Segment> segments, uint64_t file_offset);
+
+}  // namespace nl::capture
