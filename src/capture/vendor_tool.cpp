@@ -20,6 +20,9 @@ Result<VendorTool> find_tool(const std::string& name, const char* variable, cons
   std::vector<std::string> help = {tool.path};
   help.insert(help.end(), asks_for_help.begin(), asks_for_help.end());
   tool.help = words_of_program(help);
+  if (tool.help.empty())
+    return Error{ErrorCode::kUnavailable, "this program does not say which options it has: " + tool.path,
+                 hint};
   return tool;
 }
 
@@ -35,7 +38,7 @@ std::string version_in(const std::string& text) {
 
 std::string words_of_program(const std::vector<std::string>& command) {
   ProcessOptions options;
-  options.time = std::chrono::seconds(20);
+  options.time = std::chrono::minutes(1);
   options.output_bytes = kMostHelp;
   const auto ended = run_process(command, options);
   return ended ? ended->output + ended->errors : std::string();

@@ -44,8 +44,8 @@ TEST_F(Pass, SilenceEndsIt) {
 TEST_F(Pass, OutputOrAGrowingFileIsNoSilence) {
   options_.budget.silence = std::chrono::seconds(3);
   const std::string file = options_.artifacts + "/file";
-  EXPECT_EQ(
-      why_cut(shell("for i in 1 2; do sleep 1; echo out; sleep 1; echo more >> " + file + "; done")), "");
+  EXPECT_EQ(why_cut(shell("for i in 1 2; do sleep 1; echo out; sleep 1; echo more >> " + file + "; done")),
+            "");
 }
 
 TEST_F(Pass, TooLongAndTooLarge) {

@@ -1,5 +1,5 @@
-// capture.json, which `neurolens profile` writes beside the profile that it made: what ran, on what, with
-// which library and inputs, and how long each iteration took with and without the profiler.
+// capture.json, which `neurolens profile` and `neurolens deep` write beside the profiles that they made: what
+// ran, on what, with which library and inputs, and how long each iteration took with and without a profiler.
 
 #include <algorithm>
 
