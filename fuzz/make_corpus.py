@@ -7,6 +7,7 @@ import gzip
 import pathlib
 import shutil
 import sqlite3
+import struct
 import subprocess
 import tempfile
 
@@ -19,9 +20,9 @@ TWO_THREADS = 4
 FORCED = 8
 # Byte 1: the forced adapter, in the order of their names, and the forced role.
 ADAPTERS = sorted(path.stem.replace("_", "-") for path in (GOLDEN.parents[1] / "src/ingest/adapters").glob("*.cpp"))
-CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS, NSYS_STATS, ONNXRUNTIME, TELEMETRY, TRTEXEC = map(
-    ADAPTERS.index,
-    ["chrome", "kineto", "ncu", "neurolens-json", "nsys", "nsys-stats", "onnxruntime", "telemetry", "trtexec"])
+CAPTURE, CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS, NSYS_STATS, ONNXRUNTIME, RECORDING, TELEMETRY, TRTEXEC = map(
+    ADAPTERS.index, ["capture", "chrome", "kineto", "ncu", "neurolens-json", "nsys", "nsys-stats", "onnxruntime", "recording",
+                     "telemetry", "trtexec"])
 DEVICE, LAYERS, PROFILE, SUMMARY, TIMES = (role << 4 for role in range(1, 6))
 
 
@@ -243,7 +244,7 @@ def tables():
 def golden():
     """The cases of the golden tests, as they are and forced upon their adapter."""
     for adapter, number in (
-            ("chrome", CHROME), ("ncu", NCU), ("neurolens-json", NEUROLENS_JSON), ("nsys-stats", NSYS_STATS),
+            ("chrome", CHROME), ("ncu", NCU), ("neurolens-capture", CAPTURE), ("neurolens-json", NEUROLENS_JSON), ("nsys-stats", NSYS_STATS),
             ("onnxruntime", ONNXRUNTIME), ("telemetry", TELEMETRY), ("trtexec", TRTEXEC)):
         for folder in sorted((GOLDEN / adapter).iterdir()):
             for path in sorted(folder.glob("input*")):
@@ -260,6 +261,32 @@ def databases():
             database.executescript((folder / "input.sql").read_text())
             database.close()
             yield f"golden_nsys_{folder.name}", (WINDOW[0] | FORCED, NSYS), path.read_bytes()
+
+
+def chunk(kind, payload=b"", records=0, process=0, thread=1):
+    """See wire/recording.h; the fuzzer's build asks for no checksums."""
+    payload += bytes(-len(payload) % 8)
+    return struct.pack("<4sIIIIIQQQ32sQQ", b"NLCK", kind, len(payload), records, process, 0, 0, thread, 4711, b"main", 0,
+                       0) + payload
+
+
+def marker(kind, name, time, *more):
+    return struct.pack(f"<QQ{len(more)}Q", kind | 2 + len(more) << 16 | name << 32, time, *more)
+
+
+def recordings():
+    """Name, option bytes, bytes of the file. A line break anywhere would be spread, so there is no spread."""
+    head = b"NLRECORD" + struct.pack("<II", 1, 16)
+    process = chunk(1, struct.pack("<QqqqII", 4711, 10**6, 10**18, 40, 2, 1) + b"pyk")
+    names = chunk(2, struct.pack("<IHH", 1, 0, 8) + b"prefills" + struct.pack("<IHH", 2, 3, 5) + b"llmtoken")
+    pairs = marker(1, 1, 100) + marker(1, 2, 110) + marker(2, 2, 120) + marker(2, 1, 130)
+    others = (marker(3, 1, 140, 7) + marker(4, 1, 150, 7) + marker(5, 2, 160, 7, int.from_bytes(b'{"a":1}', "little"))
+              + marker(6, 1, 170, 0x3FE0000000000000))
+    losses = chunk(4, struct.pack("<11Q", *range(11)))
+    end = chunk(5, struct.pack("<Q", 8))
+    yield "recording", head + process + names + chunk(3, pairs, 4) + chunk(3, others, 4, thread=2) + losses + end
+    yield "recording_open", head + process + names + chunk(3, pairs[:32], 2) + chunk(3, pairs, 4, process=5)
+    yield "recording_damaged", head + process + names + b"x" * 40 + chunk(3, pairs + others, 8)[:-8] + losses
 
 
 def zstd(text):
@@ -286,6 +313,7 @@ def main():
     seeds += [(name, options(byte), data) for name, byte, data in compressed()]
     seeds += [(name, options(*both), text.encode()) for name, both, text in other_adapters()]
     seeds += [(name, options(*both), data) for name, both, data in [*golden(), *databases(), *tables()]]
+    seeds += [(name, options(WINDOW[0] | FORCED, RECORDING), data) for name, data in recordings()]
     for name, both, data in seeds:
         (CORPUS / name).write_bytes(both + data)
     largest = max((CORPUS / name).stat().st_size for name, _, _ in seeds)

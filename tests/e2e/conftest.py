@@ -57,7 +57,10 @@ class Neurolens:
         self.environment = {**os.environ, "TZ": "UTC", **(environment or {})}
 
     def command(self, *arguments):
-        return [str(BINARY), *map(os.fspath, arguments), "--ledger", str(self.ledger)]
+        """Behind -- stand the words of another program."""
+        words = [*map(os.fspath, arguments)]
+        end = words.index("--") if "--" in words else len(words)
+        return [str(BINARY), *words[:end], "--ledger", str(self.ledger), *words[end:]]
 
     def start(self, *arguments):
         """Runs in the background; its output is piped."""

@@ -1,7 +1,7 @@
 // Every folder tests/golden/<format>/<case> holds input.* and expected.txt; from input.sql a database is
-// made. One runner gives each case for free: detection without a name, equal rows at any number of threads
-// and window size, a Parquet round trip, truncation at many places. NEUROLENS_UPDATE_GOLDEN=1 writes
-// expected.txt anew; look at the difference before you commit it.
+// made, from input.markers a recording. One runner gives each case for free: detection without a name, equal
+// rows at any number of threads and window size, a Parquet round trip, truncation at many places.
+// NEUROLENS_UPDATE_GOLDEN=1 writes expected.txt anew; look at the difference before you commit it.
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "recording_text.h"
 #include "run_text.h"
 
 namespace nl::golden {
@@ -53,6 +54,7 @@ std::string input_of(const Case& c) {
   for (const auto& name : list_folder(c.folder)) {
     if (!name.starts_with("input.")) continue;
     const std::string text = read_file(c.folder + "/" + name).value();
+    if (name == "input.markers") return recording_of(text);
     return name == "input.sql" ? database_of(text) : text;
   }
   return {};
@@ -108,8 +110,10 @@ bool is_of_lines(const std::string& format) {
   return format == "ncu" || format == "nsys-stats" || format == "telemetry";
 }
 
-/// A cut inside of a line is an error or is told.
-bool tells_the_cut(std::string_view bytes, size_t size, const std::string& text) {
+/// A cut inside of a line is an error or is told. A recording always tells that its end is missing.
+bool tells_the_cut(const std::string& format, std::string_view bytes, size_t size, const std::string& text) {
+  if (format == "recording") return text.find("\"unfinished\":1") != std::string::npos;
+  if (!is_of_lines(format)) return false;
   const bool between_lines =
       size > 0 && (bytes[size - 1] == '\n' || bytes[size] == '\n' || bytes[size] == '\r');
   return between_lines || text.find("\"no_line_end\"") != std::string::npos;
@@ -122,8 +126,7 @@ TEST_P(Golden, EndsWithAnErrorWhenTruncated) {
   const size_t step = std::max<size_t>(1, whole / 200);
   for (size_t size = 0; size < whole; size += step) {
     const std::string text = text_of_bytes(std::string_view(bytes).substr(0, size), {});
-    EXPECT_TRUE(text.starts_with("error ") ||
-                (is_of_lines(GetParam().format) && tells_the_cut(bytes, size, text)))
+    EXPECT_TRUE(text.starts_with("error ") || tells_the_cut(GetParam().format, bytes, size, text))
         << size << " bytes: " << text.substr(0, 200);
   }
 }

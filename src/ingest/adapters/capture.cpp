@@ -1,5 +1,6 @@
-// capture.json, which `neurolens profile` and `neurolens deep` write beside the profiles that they made: what
-// ran, on what, with which library and inputs, and how long each iteration took with and without a profiler.
+// capture.json, which `neurolens profile`, `record` and `deep` write beside what they recorded: what ran,
+// on what, with which library and inputs, and how long each iteration took, with and without a
+// profiler.
 
 #include <algorithm>
 
@@ -108,6 +109,7 @@ Result<void> read(ByteSource& source, const ReadOptions&, model::RunSink& sink, 
   describe(document, info);
   add_clock(document, info);
   const json& list = member(document, "iterations");
+  if (list.is_null()) return {};  // a recording whose end nobody saw
   if (!list.is_array() || list.empty()) return Error{ErrorCode::kBadInput, "the capture holds no iterations"};
   Iterations rows(sink, info);
   for (const json& iteration : list) NL_CHECK(rows.add(iteration));
@@ -117,8 +119,13 @@ Result<void> read(ByteSource& source, const ReadOptions&, model::RunSink& sink, 
 }  // namespace
 
 const Adapter& adapter_capture() {
-  static constexpr Adapter kAdapter{
-      "neurolens-capture", 1, "What neurolens profile measured (capture.json)", "workload", {}, sniff, read};
+  static constexpr Adapter kAdapter{"neurolens-capture",
+                                    1,
+                                    "What neurolens profile and record measured (capture.json)",
+                                    "workload",
+                                    {},
+                                    sniff,
+                                    read};
   return kAdapter;
 }
 

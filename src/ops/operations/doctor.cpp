@@ -57,6 +57,10 @@ void check_ledger(const std::string& folder, Findings& findings) {
   const auto stagings = static_cast<int64_t>(list_folder(folder + "/staging").size());
   if (stagings > 0)
     findings.note("staging", counted(stagings, "import") + " under way or killed", "neurolens gc");
+  const auto recordings = static_cast<int64_t>(list_folder(folder + "/recordings").size());
+  if (recordings > 0)
+    findings.note("recordings", counted(recordings, "recording") + " under way or killed",
+                  "neurolens record --recover");
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) != 0) return;
   const auto free_bytes = static_cast<int64_t>(space.f_bavail) * static_cast<int64_t>(space.f_frsize);

@@ -1,0 +1,54 @@
+# What is loaded into the customer's process: libneurolens_collect.so, and the extension of the Python package. Neither
+# needs anything but libc: no exceptions, no runtime of C++, no symbol but those meant for others.
+file(GLOB collect_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/collect/*.cpp)
+
+# The same code inside of a test.
+add_library(nl_collect STATIC EXCLUDE_FROM_ALL ${collect_sources})
+target_include_directories(nl_collect PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(nl_collect PRIVATE nl_flags)
+
+if(NEUROLENS_SANITIZE)
+  return()  # libraries with a sanitizer cannot be loaded into programs without one
+endif()
+add_library(neurolens_collect SHARED ${collect_sources})
+target_include_directories(neurolens_collect PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(neurolens_collect PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
+  -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden $<$<CONFIG:Release>:-O2>)
+target_link_options(neurolens_collect PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--no-undefined -Wl,-z,nodelete)
+target_link_libraries(neurolens_collect PRIVATE Threads::Threads)
+set_target_properties(neurolens_collect PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+target_link_options(neurolens_collect PRIVATE $<$<CONFIG:Release>:-s>)
+
+# Its bytes are a part of the program that records.
+set(collector ${CMAKE_BINARY_DIR}/lib/libneurolens_collect.so)
+set_source_files_properties(src/capture/collector_library.cpp PROPERTIES OBJECT_DEPENDS ${collector}
+  COMPILE_DEFINITIONS NEUROLENS_COLLECTOR_FILE="${collector}")
+add_dependencies(nl_capture neurolens_collect)
+
+# The Python package in build/<preset>/python: its sources and, where the headers of Python are, its compiled part, which
+# serves Python 3.9 and later.
+option(NEUROLENS_PYTHON "build the extension of the Python package if the headers of Python are there" ON)
+if(NEUROLENS_PYTHON)
+  find_program(NEUROLENS_PYTHON_PROGRAM NAMES python3)
+  if(NEUROLENS_PYTHON_PROGRAM)
+    execute_process(COMMAND ${NEUROLENS_PYTHON_PROGRAM} -c "import sysconfig; print(sysconfig.get_path('include'))"
+      OUTPUT_VARIABLE python_headers OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  if(python_headers AND EXISTS ${python_headers}/Python.h)
+    enable_language(C)
+    set(python_package ${CMAKE_BINARY_DIR}/python/neurolens)
+    add_library(neurolens_python MODULE python/neurolens/_markers.c)
+    # The headers of Python alone: not those of the C library beside them, as a portable build has its own.
+    file(CREATE_LINK ${python_headers} ${CMAKE_BINARY_DIR}/python_headers SYMBOLIC)
+    target_include_directories(neurolens_python PRIVATE ${CMAKE_SOURCE_DIR}/include)
+    target_compile_options(neurolens_python PRIVATE -isystem ${CMAKE_BINARY_DIR}/python_headers -std=gnu11 -Wall -Wextra
+      -Werror -fvisibility=hidden $<$<CONFIG:Release>:-O2>)
+    target_compile_definitions(neurolens_python PRIVATE Py_LIMITED_API=0x03090000)
+    target_link_libraries(neurolens_python PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(neurolens_python PROPERTIES PREFIX "" OUTPUT_NAME _markers SUFFIX .abi3.so
+      LIBRARY_OUTPUT_DIRECTORY ${python_package})
+    file(GLOB python_sources CONFIGURE_DEPENDS python/neurolens/*.py python/neurolens/*.pyi python/neurolens/py.typed)
+    add_custom_command(TARGET neurolens_python POST_BUILD
+      COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_sources} ${python_package})
+  endif()
+endif()

@@ -1,0 +1,29 @@
+from types import TracebackType
+from typing import Any, Callable, Optional, Type, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+class _Scope:
+    """A scope that is not open; enter it once at a time, or decorate functions with it."""
+
+    def __enter__(self) -> _Scope: ...
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+        /,
+    ) -> None: ...
+    def __call__(self, function: _F, /) -> _F: ...
+
+def scope(name: str, /) -> _Scope:
+    """A scope of that name: a context manager and a decorator. Scopes of asyncio tasks nest task by task."""
+
+def mark_event(name: str, /, **attributes: Any) -> None:
+    """An instant with attributes; values that JSON does not know are kept as text."""
+
+def counter(name: str, value: float, /) -> None:
+    """A sample of a time series."""
+
+def is_recording() -> bool:
+    """Whether markers are recorded. It does not change while the process runs."""

@@ -1,0 +1,51 @@
+#pragma once
+// The recording of this process: its shared file with names and losses, and the rings of its threads. A ring
+// belongs to one thread at a time; when the thread ends, the next new thread goes on in it, so that there are
+// as many rings as there were threads at once. A forked child starts anew, with the names it knows.
+
+#include <atomic>
+#include <string_view>
+
+#include "wire/live.h"
+#include "wire/ring.h"
+
+namespace nl::collect {
+
+/// The ring of a thread and what the thread has open in it.
+struct ThreadRing {
+  wire::RingWriter writer;
+  uint64_t open_words = 0;  ///< kept free for the ends of scopes, so that no end is lost
+  uint64_t token = 0;       ///< of scopes begun by this thread; no other thread or process has the same
+  bool gave_up = false;     ///< after a wait in vain, until there is room again
+  ThreadRing* next_free = nullptr;
+};
+
+struct Settings {
+  uint64_t ring_bytes = wire::kDefaultRingBytes;
+  int64_t wait_ns = 0;  ///< for room in a full ring; 0: the marker is lost at once
+};
+
+/// From the environment; false if nothing can be recorded. Any thread, any number of times.
+bool start_process();
+/// There is a recording, so that losses can be counted at least.
+bool has_session();
+
+const Settings& settings();
+
+/// The ring of the calling thread, which it has said its name in; nullptr, and why, if there is none or no
+/// room in it.
+ThreadRing* acquire_ring(wire::Loss& why);
+
+uint32_t name_number(std::string_view domain, std::string_view text);
+
+/// Writes the name of the calling thread, cut to what fits.
+void rename_thread(ThreadRing& ring, std::string_view name);
+
+/// Counts a marker that is lost outside of a ring; takes no lock.
+void lose(wire::Loss reason);
+
+/// The ring of this thread if it is ready for markers. Initial-exec: the library is loaded into programs that
+/// run, and a pointer fits into what they keep free.
+extern thread_local constinit ThreadRing* thread_ring __attribute__((tls_model("initial-exec")));
+
+}  // namespace nl::collect

@@ -1,0 +1,505 @@
+// Markers that a program set while it ran, as the recorder wrote them (wire/recording.h). A begin and its end
+// become one span; marks are instants; each thread is a track, and so is each lane of a thread. A recording
+// whose recorder was killed, or that is damaged in places, gives what is sound in it; the rest is counted.
+
+#include <array>
+#include <cmath>
+#include <unordered_map>
+
+#include "base/json.h"
+#include "ingest/adapter.h"
+#include "ingest/recording_reader.h"
+#include "ingest/row_loop.h"
+#include "ingest/row_writer.h"
+#include "ingest/small_json.h"
+
+namespace nl::ingest {
+namespace {
+
+using model::kNull;
+using model::TableId;
+using wire::ChunkKind;
+using wire::RecordKind;
+using wire::Word;
+namespace counters = model::counters;
+namespace spans = model::spans;
+namespace tracks = model::tracks;
+
+constexpr size_t kMaxTracks = 1 << 20;
+constexpr size_t kMaxProcesses = 64 << 10;
+constexpr size_t kMaxNameText = 64 << 20;  ///< of all processes
+constexpr size_t kMaxOpenScopes = 4 << 20;
+constexpr size_t kMaxOverlap = 64;  ///< scopes that may have begun behind the one that ends
+constexpr uint64_t kMaxTimeNs = 4'000'000'000'000'000'000;
+constexpr uint64_t kMaxLost = uint64_t{1} << 53;
+
+constexpr int64_t kAnnotation = 2, kInstant = 7;
+static_assert(model::kSpanKinds[kAnnotation] == "annotation" && model::kSpanKinds[kInstant] == "instant");
+
+/// With the number of its texts in the present batch.
+struct Name {
+  bool is_defined = false;
+  std::string text = {};
+  std::string domain = {};
+  int64_t generation = -1;
+  int64_t text_number = kNull;
+  int64_t domain_number = kNull;
+};
+
+struct Process {
+  int64_t process_id = kNull;
+  std::string program = {};
+  std::vector<Name> names = {};
+  int64_t lanes = 0;
+  std::array<int64_t, wire::kLossCount> lost = {};
+};
+
+/// What nests by itself: a thread, or a lane of it.
+struct LineKey {
+  uint32_t process = 0;
+  uint64_t thread = 0;
+  bool is_lane = false;
+  uint64_t lane = 0;
+  bool operator==(const LineKey&) const = default;
+};
+
+struct LineKeyHash {
+  size_t operator()(const LineKey& key) const {
+    uint64_t hash = key.thread * 0x9E3779B97F4A7C15 ^ key.process;
+    hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93 ^ key.lane ^ (key.is_lane ? 1 : 0);
+    return (hash ^ hash >> 32) * 0x9E3779B97F4A7C15;
+  }
+};
+
+struct OpenScope {
+  uint32_t name;
+  int64_t start_ns;
+};
+
+struct Line {
+  int32_t track = -1;
+  std::vector<OpenScope> open = {};
+};
+
+struct Track {
+  uint32_t process;
+  int64_t thread_id;
+  int64_t lane;  ///< its number, from 1; 0: the thread itself
+  std::array<char, wire::kThreadNameBytes> name;
+};
+
+class Recording {
+ public:
+  Recording(RecordingReader& reader, model::RunSink& sink, model::RunInfo& info)
+      : reader_(reader), writer_(sink, info), info_(info) {}
+
+  Result<bool> next() {
+    std::string_view payload;
+    NL_TRY(const bool found, reader_.next(chunk_, payload));
+    if (found) NL_CHECK(take_chunk(payload));
+    return found;
+  }
+
+  Result<void> finish() {
+    NL_CHECK(keep_open_scopes());
+    count_records();
+    count_losses();
+    count_damage();
+    if (info_.counts.stored == 0)
+      return Error{
+          ErrorCode::kBadInput,
+          "the recording holds no marker, and says of lost ones: " + std::to_string(info_.counts.seen),
+          "see that the program marks something while it is recorded"};
+    info_.tool = "neurolens";
+    add_clock();
+    NL_CHECK(write_tracks());
+    return writer_.flush();
+  }
+
+ private:
+  Result<void> take_chunk(std::string_view payload) {
+    is_finished_ = chunk_.kind == ChunkKind::kEnd;
+    switch (chunk_.kind) {
+      case ChunkKind::kProcess:
+        return take_process(payload);
+      case ChunkKind::kNames:
+        return take_names(payload);
+      case ChunkKind::kRecords:
+        return take_records(payload);
+      case ChunkKind::kLosses:
+        return take_losses(payload);
+      case ChunkKind::kEnd:
+        take_end(payload);
+        return {};
+    }
+    info_.health["unknown_chunk"]++;
+    return {};
+  }
+
+  // ---- What others refer to
+
+  Process* process_of(uint32_t number) {
+    if (const auto it = processes_.find(number); it != processes_.end()) return &it->second;
+    if (processes_.size() >= kMaxProcesses) return nullptr;
+    return &processes_[number];
+  }
+
+  Result<void> take_process(std::string_view payload) {
+    wire::ProcessFacts facts;
+    Process* const process = process_of(chunk_.process);
+    if (process == nullptr || payload.size() < sizeof facts) return bad_chunk();
+    std::memcpy(&facts, payload.data(), sizeof facts);
+    payload.remove_prefix(sizeof facts);
+    if (facts.program_bytes > payload.size()) return bad_chunk();
+    process->process_id = facts.process_id <= INT32_MAX ? static_cast<int64_t>(facts.process_id) : kNull;
+    process->program = payload.substr(0, facts.program_bytes);
+    const auto in_range = [](int64_t ns) { return ns >= 0 && ns <= static_cast<int64_t>(kMaxTimeNs); };
+    if (!in_range(facts.monotonic_ns) || !in_range(facts.unix_ns) || !in_range(facts.bound_ns))
+      return bad_chunk();
+    if (!clock_ || facts.bound_ns < clock_->bound_ns) clock_ = facts;
+    return {};
+  }
+
+  Result<void> take_names(std::string_view payload) {
+    Process* const process = process_of(chunk_.process);
+    if (process == nullptr) return bad_chunk();
+    while (!payload.empty()) {
+      wire::NameHead head;
+      if (payload.size() < sizeof head) return bad_chunk();
+      std::memcpy(&head, payload.data(), sizeof head);
+      const size_t text = size_t{head.domain_bytes} + head.name_bytes;
+      if (head.name >= wire::kMaxNames || wire::padded(sizeof head + text) > payload.size())
+        return bad_chunk();
+      const size_t size = std::max<size_t>(process->names.size(), head.name + 1);
+      name_text_ += text + (size - process->names.size()) * sizeof(Name);
+      if (name_text_ > kMaxNameText) return bad_chunk();
+      process->names.resize(size);
+      process->names[head.name] = {
+          true, std::string(payload.substr(sizeof head + head.domain_bytes, head.name_bytes)),
+          std::string(payload.substr(sizeof head, head.domain_bytes))};
+      payload.remove_prefix(wire::padded(sizeof head + text));
+    }
+    return {};
+  }
+
+  Result<void> take_losses(std::string_view payload) {
+    Process* const process = process_of(chunk_.process);
+    if (process == nullptr || payload.size() > wire::kLossCount * sizeof(uint64_t)) return bad_chunk();
+    for (size_t i = 0; i < payload.size() / sizeof(uint64_t); i++) {
+      uint64_t count;
+      std::memcpy(&count, payload.data() + i * sizeof count, sizeof count);
+      if (count > kMaxLost) return bad_chunk();
+      process->lost[i] = static_cast<int64_t>(count);
+    }
+    return {};
+  }
+
+  void take_end(std::string_view payload) {
+    wire::EndFacts facts;
+    if (payload.size() < sizeof facts) return;
+    std::memcpy(&facts, payload.data(), sizeof facts);
+    records_said_ = facts.records;
+  }
+
+  Result<void> bad_chunk() {
+    info_.health["bad_chunk"]++;
+    return {};
+  }
+
+  // ---- Markers
+
+  Result<void> take_records(std::string_view payload) {
+    if (payload.empty()) return {};  // says only that a thread began
+    words_.resize(payload.size() / sizeof(Word));
+    std::memcpy(words_.data(), payload.data(), payload.size());
+    process_ = process_of(chunk_.process);
+    thread_ = nullptr;
+    int64_t taken = 0;
+    for (size_t at = 0; at < words_.size(); taken++) {
+      const size_t size = wire::words_of(words_[at]);
+      if (size < wire::kScopeWords || size > words_.size() - at) {
+        const auto rest = static_cast<int64_t>((words_.size() - at) / wire::kScopeWords);
+        drop("bad_record",
+             std::clamp<int64_t>(int64_t{chunk_.records} - taken, 1, std::max<int64_t>(rest, 1)));
+        break;
+      }
+      take_record(&words_[at], size);
+      at += size;
+    }
+    records_taken_ += taken;
+    return writer_.flush_if_large();
+  }
+
+  void drop(const char* reason, int64_t records = 1) {
+    info_.counts.seen += records;
+    info_.counts.dropped[reason] += records;
+  }
+
+  void take_record(const Word* record, size_t size) {
+    if (record[1] > kMaxTimeNs) return drop("bad_time");
+    const auto time = static_cast<int64_t>(record[1]);
+    const uint32_t name = wire::name_of(record[0]);
+    if (process_ == nullptr || name >= process_->names.size() || !process_->names[name].is_defined)
+      return drop("undefined_name");
+    switch (static_cast<RecordKind>(wire::kind_of(record[0]))) {
+      case RecordKind::kBegin:
+        return size == wire::kScopeWords ? begin(thread_line(), name, time) : drop("bad_record");
+      case RecordKind::kEnd:
+        return size == wire::kScopeWords ? end(thread_line(), name, time) : drop("bad_record");
+      case RecordKind::kLaneBegin:
+        return size == wire::kLaneWords ? begin(lane_line(record[2]), name, time) : drop("bad_record");
+      case RecordKind::kLaneEnd:
+        return size == wire::kLaneWords ? end(lane_line(record[2]), name, time) : drop("bad_record");
+      case RecordKind::kMark:
+        return mark(record, size, name, time);
+      case RecordKind::kCounter:
+        return size == wire::kCounterWords ? count(std::bit_cast<double>(record[2]), name, time)
+                                           : drop("bad_record");
+      case RecordKind::kThread:
+        break;
+    }
+    drop("unsupported_kind");
+  }
+
+  Line* thread_line() {
+    if (thread_ == nullptr) thread_ = line_of({chunk_.process, chunk_.thread, false, 0});
+    return thread_;
+  }
+  Line* lane_line(uint64_t lane) { return line_of({chunk_.process, chunk_.thread, true, lane}); }
+
+  /// nullptr if there are too many.
+  Line* line_of(const LineKey& key) {
+    const auto it = lines_.find(key);
+    if (it == lines_.end() && tracks_.size() >= kMaxTracks) return nullptr;
+    Line& line = it == lines_.end() ? lines_[key] : it->second;
+    if (line.track < 0) {
+      line.track = static_cast<int32_t>(tracks_.size());
+      const bool has_id = chunk_.thread_id <= INT32_MAX;
+      tracks_.push_back({key.process,
+                         has_id ? static_cast<int64_t>(chunk_.thread_id) : kNull,
+                         key.is_lane ? ++process_->lanes : 0,
+                         {}});
+    }
+    if (!key.is_lane)
+      std::memcpy(tracks_[static_cast<size_t>(line.track)].name.data(), chunk_.thread_name,
+                  wire::kThreadNameBytes);
+    return &line;
+  }
+
+  void begin(Line* line, uint32_t name, int64_t time) {
+    if (line == nullptr) return drop("too_many_threads");
+    if (open_scopes_ >= kMaxOpenScopes) return drop("too_many_open");
+    open_scopes_++;
+    begins_++;
+    line->open.push_back({name, time});
+  }
+
+  /// Of the innermost scope of that name. Others may have begun behind it if activities took turns unseen.
+  void end(Line* line, uint32_t name, int64_t time) {
+    if (line == nullptr) return drop("too_many_threads");
+    auto& open = line->open;
+    const size_t looked_at = std::min(open.size(), kMaxOverlap);
+    for (size_t i = 1; i <= looked_at; i++) {
+      const OpenScope scope = open[open.size() - i];
+      if (scope.name != name) continue;
+      open.erase(open.end() - static_cast<ptrdiff_t>(i));
+      open_scopes_--;
+      if (i > 1) info_.health["scopes_overlap"]++;
+      ends_++;
+      if (time < scope.start_ns) info_.health["negative_duration"]++;
+      add_span(*process_, *line, scope, time < scope.start_ns ? kNull : time - scope.start_ns);
+      return;
+    }
+    drop("end_without_begin");
+  }
+
+  /// Texts are looked up once a batch.
+  Name& known(Process& process, uint32_t number) {
+    Name& name = process.names[number];
+    if (name.generation != writer_.generation()) {
+      name.generation = writer_.generation();
+      name.text_number = writer_.text(name.text);
+      name.domain_number = writer_.text(name.domain.empty() ? "neurolens" : name.domain);
+    }
+    return name;
+  }
+
+  size_t add_span(Process& process, const Line& line, const OpenScope& scope, int64_t duration_ns,
+                  int64_t kind = kAnnotation) {
+    constexpr auto kTable = TableId::spans;
+    const Name& name = known(process, scope.name);
+    const size_t row = writer_.add(kTable);
+    writer_.set_track(kTable, row, spans::track_id, line.track);
+    writer_.set(kTable, row, spans::name, name.text_number);
+    writer_.set(kTable, row, spans::category, name.domain_number);
+    writer_.set(kTable, row, spans::kind, kind);
+    writer_.set(kTable, row, spans::start_ns, scope.start_ns);
+    writer_.set(kTable, row, spans::dur_ns, duration_ns);
+    info_.counts.stored++;
+    return row;
+  }
+
+  void mark(const Word* record, size_t size, uint32_t name, int64_t time) {
+    if (size < wire::kMarkHeadWords || record[2] > (size - wire::kMarkHeadWords) * sizeof(Word))
+      return drop("bad_record");
+    const Line* const line = thread_line();
+    if (line == nullptr) return drop("too_many_threads");
+    marks_++;
+    const size_t row = add_span(*process_, *line, {name, time}, kNull, kInstant);
+    const std::string_view text(reinterpret_cast<const char*>(record + wire::kMarkHeadWords), record[2]);
+    if (!text.empty()) writer_.set_text(TableId::spans, row, spans::args, json_of(text));
+  }
+
+  /// Attributes are JSON; what is none is kept as text.
+  std::string json_of(std::string_view text) {
+    if (!parse_small_json(text).is_discarded()) return std::string(text);
+    info_.health["attributes_are_not_json"]++;
+    return nlohmann::json{{"text", repaired_utf8(text)}}.dump();
+  }
+
+  void count(double value, uint32_t name, int64_t time) {
+    if (!std::isfinite(value)) return drop("not_a_number");
+    const Line* const line = thread_line();
+    if (line == nullptr) return drop("too_many_threads");
+    constexpr auto kTable = TableId::counters;
+    values_++;
+    info_.counts.stored++;
+    const Name& known_name = known(*process_, name);
+    const size_t row = writer_.add(kTable);
+    writer_.set_track(kTable, row, counters::track_id, line->track);
+    writer_.set(kTable, row, counters::name, known_name.text_number);
+    writer_.set(kTable, row, counters::start_ns, time);
+    writer_.set_double(kTable, row, counters::value, value);
+    if (!known_name.domain.empty())
+      writer_.set_args(kTable, row, counters::args, {{"domain", known_name.domain}});
+  }
+
+  // ---- The end
+
+  /// In the order of tracks and of their begins; the table of lines has no order of its own.
+  Result<void> keep_open_scopes() {
+    std::vector<const Line*> open;
+    for (const auto& [key, line] : lines_) {
+      if (!line.open.empty()) open.push_back(&line);
+    }
+    std::sort(open.begin(), open.end(), [](const Line* a, const Line* b) { return a->track < b->track; });
+    for (const Line* line : open) {
+      Process& process = processes_.at(tracks_[static_cast<size_t>(line->track)].process);
+      for (const OpenScope& scope : line->open) {
+        add_span(process, *line, scope, kNull);
+        NL_CHECK(writer_.flush_if_large());
+      }
+      info_.health["open_scopes"] += static_cast<int64_t>(line->open.size());
+    }
+    return {};
+  }
+
+  void count_records() {
+    info_.counts.seen += begins_ + ends_ + marks_ + values_;
+    if (ends_ > 0) info_.counts.folded["begin_joins_its_end"] = ends_;
+    for (const auto& [phase, records] : {std::pair{"begin", begins_}, std::pair{"end", ends_},
+                                         std::pair{"mark", marks_}, std::pair{"counter", values_}}) {
+      if (records > 0) info_.records_by_phase[phase] = records;
+    }
+  }
+
+  void count_losses() {
+    for (const auto& [number, process] : processes_) {
+      for (size_t i = 0; i < wire::kLossCount; i++) {
+        if (process.lost[i] > 0) drop(wire::kLossNames[i], process.lost[i]);
+      }
+    }
+  }
+
+  void count_damage() {
+    if (!is_finished_) info_.health["unfinished"] = 1;
+    if (reader_.is_cut_off()) info_.health["cut_off"] = 1;
+    if (reader_.cut_off_records() > 0) drop("cut_off", reader_.cut_off_records());
+    if (reader_.damaged_chunks() > 0) info_.health["damaged_chunks"] = reader_.damaged_chunks();
+    if (reader_.skipped_bytes() > 0) info_.health["damaged_bytes"] = reader_.skipped_bytes();
+    if (const int64_t lost = reader_.damaged_records() + skipped_records(); lost > 0)
+      drop("damaged_chunk", lost);
+  }
+
+  /// Records in what was skipped: told by the end, if it is there and can be true.
+  int64_t skipped_records() const {
+    const auto known = static_cast<uint64_t>(records_taken_ + reader_.damaged_records());
+    const auto most = static_cast<uint64_t>(reader_.skipped_bytes()) / (2 * sizeof(Word));
+    if (!is_finished_ || records_said_ <= known) return 0;
+    return static_cast<int64_t>(std::min(records_said_ - known, most));
+  }
+
+  void add_clock() {
+    model::Clock clock;
+    clock.kind = clock_ ? "unix" : "relative";
+    if (clock_) {
+      clock.base_unix_ns = clock_->unix_ns - clock_->monotonic_ns;
+      info_.extensions["recording"]["clock_bound_ns"] = clock_->bound_ns;
+    }
+    info_.clocks.push_back(clock);
+  }
+
+  Result<void> write_tracks() {
+    constexpr auto kTable = TableId::tracks;
+    for (const Track& track : tracks_) {
+      const Process& process = processes_.at(track.process);
+      const size_t row = writer_.add(kTable);
+      writer_.set_text(kTable, row, tracks::kind, track.lane == 0 ? "thread" : "other");
+      writer_.set(kTable, row, tracks::process_id, process.process_id);
+      writer_.set_text(kTable, row, tracks::process_name, process.program);
+      writer_.set(kTable, row, tracks::thread_id, track.thread_id);
+      const std::string_view name(track.name.data(), strnlen(track.name.data(), track.name.size()));
+      writer_.set_text(kTable, row, tracks::thread_name,
+                       track.lane == 0 ? std::string(name) : "task " + std::to_string(track.lane));
+      writer_.set(kTable, row, tracks::clock_id, 0);
+      NL_CHECK(writer_.flush_if_large());
+    }
+    return {};
+  }
+
+  RecordingReader& reader_;
+  RowWriter writer_;
+  model::RunInfo& info_;
+  wire::ChunkHeader chunk_ = {};
+  std::vector<Word> words_ = {};
+  std::map<uint32_t, Process> processes_ = {};
+  std::unordered_map<LineKey, Line, LineKeyHash> lines_ = {};
+  std::vector<Track> tracks_ = {};
+  Process* process_ = nullptr;  // of the chunk
+  Line* thread_ = nullptr;
+  std::optional<wire::ProcessFacts> clock_ = {};
+  size_t name_text_ = 0;
+  size_t open_scopes_ = 0;
+  int64_t begins_ = 0, ends_ = 0, marks_ = 0, values_ = 0;
+  int64_t records_taken_ = 0;
+  uint64_t records_said_ = 0;
+  bool is_finished_ = false;
+};
+
+Sniffed sniff(std::string_view head, std::string_view) {
+  return {is_recording(head) ? 1.0 : 0.0};
+}
+
+Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
+                  model::RunInfo& info) {
+  uint64_t columns = 0;
+  for (const int column : {spans::track_id, spans::name, spans::category, spans::kind, spans::start_ns,
+                           spans::dur_ns, spans::args})
+    columns |= uint64_t{1} << column;
+  sink.expect(TableId::spans, columns);
+  RecordingReader reader(source);
+  NL_CHECK(reader.start());
+  Recording recording(reader, sink, info);
+  NL_CHECK(for_each_row(source, options, [&] { return recording.next(); }));
+  return recording.finish();
+}
+
+}  // namespace
+
+const Adapter& adapter_recording() {
+  static constexpr Adapter kAdapter{
+      "recording", 1, "Markers of a program, recorded by NeuroLens (.nlr)", "markers", {}, sniff, read};
+  return kAdapter;
+}
+
+}  // namespace nl::ingest

@@ -1,0 +1,266 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/path_text.h"
+#include "capture/clock_pair.h"
+#include "capture/document.h"
+#include "capture/recorder.h"
+#include "capture/workload.h"
+#include "ops/import_file.h"
+#include "ops/run_labels.h"
+#include "ops/run_names.h"
+#include "ops/text.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"json({
+  "type": "object", "additionalProperties": false,
+  "properties": {
+    "command": {"type": "array", "items": {"type": "string"}, "x-positional": 1,
+                "description": "the program and its arguments, behind --"},
+    "folder": {"type": "string", "x-file": true, "description": "folder to run it in (default: this one)"},
+    "silent": {"type": "boolean", "description": "do not show what the program writes; it is kept all the same"},
+    "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800,
+                   "description": "seconds after which the program is asked to end (default: none)"},
+    "ring": {"type": "integer", "minimum": 1, "maximum": 1000000,
+             "description": "flight recorder: keep only the last so many MB of markers"},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 4096,
+              "description": "MB of markers on disk; those beyond are lost, and counted"},
+    "wait": {"type": "integer", "minimum": 1, "maximum": 60000,
+             "description": "milliseconds that a thread of the program waits for room before it loses markers (default: none)"},
+    "recover": {"type": "boolean", "description": "import what recorders that were killed have left"},
+    "set": {"type": "array", "items": {"type": "string"},
+            "description": "label=value for the run, such as model=llama-3-8b; may be repeated"}
+  }})json";
+
+constexpr char kResult[] = R"json({
+  "description": "one recording; with recover: {runs: [recording]}",
+  "definitions": {"recording": {"type": "object", "required": ["run_id", "markers", "artifacts"],
+    "properties": {
+      "run_id": {"type": "string"},
+      "workload": {"type": "object", "required": ["command", "exit_code", "wall_ns", "user_ns", "system_ns"]},
+      "markers": {"type": "object", "required": ["recorded", "lost"],
+                  "description": "recorded + lost, by reason, = set by the program"},
+      "artifacts": {"type": "string", "description": "folder with what was run, what it wrote and what it ran on"}}}},
+  "anyOf": [{"$ref": "#/definitions/recording"},
+            {"type": "object", "required": ["runs"],
+             "properties": {"runs": {"type": "array", "items": {"$ref": "#/definitions/recording"}}}}]})json";
+
+// ---- The folder of a recording
+
+/// Beside the runs and not among the stagings: what a killed recorder leaves is data.
+std::string recordings_folder(const Context& context) {
+  return context.ledger_folder + "/recordings";
+}
+
+Result<std::string> new_folder(const Context& context) {
+  const std::string folder =
+      fmt::format("{}/{}-{}", recordings_folder(context), capture::clock_ns(CLOCK_REALTIME), ::getpid());
+  NL_CHECK(make_folders(folder + "/artifacts"));
+  return folder;
+}
+
+// ---- Running
+
+capture::RecorderOptions recorder_options(const json& parameters, const std::string& folder) {
+  constexpr int64_t kMegabyte = 1'000'000;
+  capture::RecorderOptions options;
+  options.folder = folder + "/markers";
+  options.limit_bytes = parameters.value("limit", int64_t{4096}) * kMegabyte;
+  if (parameters.contains("wait")) options.wait_ms = parameters["wait"].get<int>();
+  if (parameters.contains("ring")) {
+    options.is_flight_recorder = true;
+    options.limit_bytes = parameters["ring"].get<int64_t>() * kMegabyte;
+  }
+  return options;
+}
+
+capture::WorkloadOptions workload_options(const Context& context, const json& parameters,
+                                          const std::string& folder) {
+  capture::WorkloadOptions options;
+  options.command = parameters["command"].get<std::vector<std::string>>();
+  options.folder = parameters.value("folder", "");
+  options.artifacts = folder + "/artifacts";
+  options.echo = !parameters.value("silent", false);
+  if (parameters.contains("time_limit"))
+    options.time_limit = std::chrono::seconds(parameters["time_limit"].get<int64_t>());
+  options.watch = [&context]() -> Result<void> {
+    if (context.cancelled()) return Error{ErrorCode::kUnavailable, "interrupted"};
+    return {};
+  };
+  return options;
+}
+
+Result<void> write_capture(const json& document, const std::string& folder) {
+  return replace_file(folder + "/artifacts/capture.json", capture::document_text(document));
+}
+
+json iteration_of(const capture::WorkloadEnd& end, const json& clock) {
+  const ProcessEnd& process = end.process;
+  const int64_t start =
+      end.started_unix_ns - clock["unix_ns"].get<int64_t>() + clock["monotonic_ns"].get<int64_t>();
+  return {{"pass", "recorded"},
+          {"warm_up", false},
+          {"start_ns", start},
+          {"dur_ns", process.wall_ns},
+          {"cpu_ns", process.user_ns + process.system_ns}};
+}
+
+// ---- What comes of it
+
+json losses_json(const capture::Losses& lost) {
+  json reasons = json::object();
+  for (size_t i = 0; i < wire::kLossCount; i++) {
+    if (lost[i] > 0) reasons[wire::kLossNames[i]] = lost[i];
+  }
+  return reasons;
+}
+
+/// A program may set no markers: then the run holds how it ran. What was recorded is imported even if Ctrl-C
+/// ended it.
+Result<json> import_recording(Context context, store::Ledger& ledger, const std::string& folder,
+                              const capture::RecordingEnd& end) {
+  context.cancelled = [] { return false; };
+  const std::string artifacts = folder + "/artifacts";
+  std::vector<std::string> paths = {artifacts + "/capture.json"};
+  if (end.recorded > 0) {
+    paths.push_back(artifacts + "/recording.nlr");
+    NL_CHECK(rename_to_new(end.path, paths.back()));
+  }
+  ImportOptions options;
+  options.as_one = true;
+  options.artifacts = artifacts;
+  NL_TRY(const auto report, import_files(context, ledger, paths, options));
+  remove_tree(folder);
+  return json{{"run_id", report.run_id},
+              {"markers", {{"recorded", end.recorded}, {"lost", losses_json(end.lost)}}},
+              {"artifacts", ledger.run_folder(report.run_id) + "/artifacts"}};
+}
+
+void warn(const json& recording, std::vector<std::string>& warnings) {
+  for (const auto& [reason, n] : recording["markers"]["lost"].items())
+    warnings.push_back(fmt::format("{} lost: {}", counted(n, "marker"), reason));
+  const json workload = recording.value("workload", json::object());
+  if (workload.contains("cut_short"))
+    warnings.push_back("the program was stopped: " + workload["cut_short"].get<std::string>());
+  if (workload.value("strays_ended", 0) > 0)
+    warnings.push_back(counted(workload["strays_ended"], "process", "processes") +
+                       " that the program left behind were ended");
+}
+
+Result<Outcome> record(Context& context, store::Ledger& ledger, const json& parameters) {
+  NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
+  NL_TRY(const std::string folder, new_folder(context));
+  const auto recorder = recorder_options(parameters, folder);
+  auto workload = workload_options(context, parameters, folder);
+  json document = capture::describe_capture(
+      context.command, workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder);
+  document["clock"] = capture::clock_pair_json(capture::read_clock_pair());
+  NL_CHECK(write_capture(document, folder));
+  capture::WorkloadEnd end;
+  auto recorded =
+      capture::record_around(recorder, [&](const std::vector<std::string>& environment) -> Result<void> {
+        workload.environment = environment;
+        NL_TRY(end, capture::run_workload(workload));
+        return {};
+      });
+  if (!recorded) {
+    remove_tree(folder);
+    return std::move(recorded.error());
+  }
+  document["workload"] = capture::workload_json(workload, end);
+  document["iterations"] = {iteration_of(end, document["clock"])};
+  NL_CHECK(write_capture(document, folder));
+  Outcome outcome;
+  NL_TRY(outcome.data, import_recording(context, ledger, folder, *recorded));
+  outcome.data["workload"] = document["workload"];
+  const std::string run_id = outcome.data["run_id"];
+  NL_CHECK(apply_labels(context, ledger, run_id, given, outcome.warnings));
+  warn(outcome.data, outcome.warnings);
+  outcome.exit_code = end.process.exit_code == 0 ? 0 : 1;
+  outcome.next = {"neurolens show " + short_id(run_id)};
+  return outcome;
+}
+
+/// What is still being recorded is left alone.
+Result<Outcome> recover_all(Context& context, store::Ledger& ledger) {
+  Outcome outcome;
+  outcome.data = {{"runs", json::array()}};
+  for (const std::string& name : list_folder(recordings_folder(context))) {
+    const std::string folder = recordings_folder(context) + "/" + name;
+    const auto end = capture::recover(folder + "/markers");
+    if (!end && end.error().code == ErrorCode::kConflict) continue;
+    auto recording = end ? import_recording(context, ledger, folder, *end) : Result<json>(end.error());
+    if (recording) {
+      warn(*recording, outcome.warnings);
+      outcome.data["runs"].push_back(std::move(*recording));
+    } else {
+      outcome.warnings.push_back(folder + ": " + recording.error().message);
+      outcome.exit_code = 2;
+    }
+  }
+  if (!outcome.data["runs"].empty())
+    outcome.next = {"neurolens show " + short_id(outcome.data["runs"].back()["run_id"])};
+  return outcome;
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_CHECK(may_name_files(context));
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  if (parameters.value("recover", false)) return recover_all(context, ledger);
+  if (!parameters.contains("command") || parameters["command"].empty())
+    return Error{ErrorCode::kBadInput, "no command to record", "neurolens record -- python serve.py"};
+  return record(context, ledger, parameters);
+}
+
+std::string recording_text(const json& recording, const TextStyle& style) {
+  std::string out = bold(short_id(recording["run_id"]), style);
+  if (recording.contains("workload")) {
+    const json& workload = recording["workload"];
+    out += fmt::format("  {} ran {}, exit code {}\n  {}  {} user, {} system; {} at most\n",
+                       base_name(workload["command"][0].get<std::string>()),
+                       duration_text(workload["wall_ns"]), workload["exit_code"].get<int>(),
+                       dim("CPU     ", style), duration_text(workload["user_ns"]),
+                       duration_text(workload["system_ns"]), bytes_text(workload["peak_memory_bytes"]));
+  } else {
+    out += "  recovered\n";
+  }
+  int64_t lost = 0;
+  for (const auto& [reason, n] : recording["markers"]["lost"].items()) lost += n.get<int64_t>();
+  return out + fmt::format("  {}  {} recorded, {} lost\n", dim("markers ", style),
+                           grouped(recording["markers"]["recorded"]), grouped(lost));
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  if (!outcome.data.contains("runs")) return recording_text(outcome.data, style);
+  std::string out;
+  for (const json& recording : outcome.data["runs"]) out += recording_text(recording, style);
+  return out.empty() ? "nothing to recover\n" : out;
+}
+
+}  // namespace
+
+const Operation& operation_record() {
+  static constexpr Operation kOperation{
+      "record",
+      "Run a program and keep its markers, its output and what it ran on as a run",
+      "you want to see what a program did when: scopes, marks and counters that it sets",
+      "you want the kernels of a GPU: its profiler; the nodes of an ONNX model: profile",
+      "neurolens record -- python serve.py",
+      kParameters,
+      kResult,
+      Effect::kExec,
+      {.cli = true, .http = false, .mcp = true},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

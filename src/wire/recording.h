@@ -1,0 +1,121 @@
+#pragma once
+// recording.nlr: a file header, then chunks, each a header and a payload with checksums of their own, so that
+// a reader can tell how far a file is sound. Little endian, all sizes multiples of 8. A chunk says of whom
+// its records are; nothing that it needs stands behind it.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "wire/checksum.h"
+#include "wire/record.h"
+
+namespace nl::wire {
+
+inline constexpr char kRecordingMagic[8] = {'N', 'L', 'R', 'E', 'C', 'O', 'R', 'D'};
+inline constexpr uint32_t kRecordingVersion = 1;
+inline constexpr uint32_t kChunkMagic = 0x4B434C4E;  // "NLCK"
+inline constexpr uint32_t kNoProcess = ~0u;          ///< losses that are of none
+inline constexpr size_t kMaxChunkBytes = 1 << 20;    ///< of a payload
+
+struct FileHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t bytes;  ///< of this header; the chunks follow
+};
+
+enum class ChunkKind : uint32_t {
+  kProcess = 1,  ///< ProcessFacts, then the texts
+  kNames = 2,    ///< NameHead and text, name by name
+  kRecords = 3,  ///< markers of one thread
+  kLosses = 4,   ///< of one process, or kNoProcess, so far: a count for each Loss; the last chunk counts
+  kEnd = 5,      ///< EndFacts; without it the recorder was killed
+};
+
+struct ChunkHeader {
+  uint32_t magic = kChunkMagic;
+  ChunkKind kind = ChunkKind::kEnd;
+  uint32_t bytes = 0;    ///< of the payload
+  uint32_t records = 0;  ///< markers in the payload
+  uint32_t process = 0;  ///< number in this file
+  uint32_t ring = 0;     ///< kRecords: where they were drained from, and up to which position
+  uint64_t position = 0;
+  uint64_t thread = 0;  ///< kRecords: number of the thread in its process, never used twice
+  uint64_t thread_id = 0;
+  char thread_name[kThreadNameBytes] = {};
+  uint64_t payload_checksum = 0;
+  uint64_t header_checksum = 0;  ///< of the bytes before
+};
+static_assert(sizeof(ChunkHeader) == 96);
+
+struct ProcessFacts {
+  uint64_t process_id;
+  int64_t monotonic_ns;
+  int64_t unix_ns;
+  int64_t bound_ns;
+  uint32_t program_bytes;  ///< text: name of the program
+  uint32_t key_bytes;      ///< text: folder of its rings while they are there
+};
+
+struct NameHead {
+  uint32_t name;
+  uint16_t domain_bytes;  ///< text: the domain, then the name, filled up with 0
+  uint16_t name_bytes;
+};
+
+struct EndFacts {
+  uint64_t records;  ///< in all chunks before
+};
+
+/// A fuzzer cannot guess checksums; its build does without, so that it reaches what lies behind.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+inline constexpr bool kHasChecksums = false;
+#else
+inline constexpr bool kHasChecksums = true;
+#endif
+
+constexpr size_t padded(size_t bytes) {
+  return (bytes + 7) & ~size_t{7};
+}
+
+inline uint64_t header_checksum(const ChunkHeader& header) {
+  return checksum({reinterpret_cast<const char*>(&header), offsetof(ChunkHeader, header_checksum)});
+}
+inline bool is_sound(const ChunkHeader& header) {
+  return header.magic == kChunkMagic && header.bytes <= kMaxChunkBytes && header.bytes % 8 == 0 &&
+         (!kHasChecksums || header.header_checksum == header_checksum(header));
+}
+inline bool is_sound(const ChunkHeader& header, std::string_view payload) {
+  return payload.size() == header.bytes && (!kHasChecksums || header.payload_checksum == checksum(payload));
+}
+
+template <class T>
+void append_bytes(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+inline void append_file_header(std::string& out) {
+  FileHeader header{{}, kRecordingVersion, sizeof(FileHeader)};
+  std::memcpy(header.magic, kRecordingMagic, sizeof header.magic);
+  append_bytes(out, header);
+}
+
+/// `payload` has a multiple of 8 bytes, at most kMaxChunkBytes.
+inline void append_chunk(std::string& out, ChunkHeader header, std::string_view payload) {
+  header.bytes = static_cast<uint32_t>(payload.size());
+  header.payload_checksum = checksum(payload);
+  header.header_checksum = header_checksum(header);
+  append_bytes(out, header);
+  out += payload;
+}
+
+inline void append_name(std::string& payload, uint32_t name, std::string_view domain, std::string_view text) {
+  append_bytes(payload,
+               NameHead{name, static_cast<uint16_t>(domain.size()), static_cast<uint16_t>(text.size())});
+  payload.append(domain).append(text);
+  payload.resize(padded(payload.size()));
+}
+
+}  // namespace nl::wire

@@ -1,0 +1,144 @@
+#include "recording_text.h"
+
+#include <algorithm>
+#include <bit>
+#include <sstream>
+#include <vector>
+
+#include "wire/recording.h"
+
+namespace nl::golden {
+namespace {
+
+using wire::ChunkKind;
+using wire::RecordKind;
+using wire::Word;
+
+class Recording {
+ public:
+  Recording() { wire::append_file_header(file_); }
+
+  void take(const std::string& line) {
+    std::istringstream words(line);
+    std::string verb;
+    words >> verb;
+    if (verb == "process") return add_process(words);
+    if (verb == "name") return add_name(words);
+    if (verb == "thread") return start_thread(words);
+    if (verb == "losses") return add_losses(words);
+    if (verb == "finish") return finish();
+    add_record(verb, words);
+  }
+  std::string file() {
+    end_records();
+    return file_;
+  }
+
+ private:
+  void add_process(std::istream& words) {
+    wire::ProcessFacts facts{};
+    uint32_t number = 0;
+    std::string program;
+    words >> number >> facts.process_id >> facts.monotonic_ns >> facts.unix_ns >> facts.bound_ns >> program;
+    facts.program_bytes = static_cast<uint32_t>(program.size());
+    std::string payload;
+    wire::append_bytes(payload, facts);
+    payload += program;
+    add_chunk({.kind = ChunkKind::kProcess, .process = number}, payload);
+  }
+
+  void add_name(std::istream& words) {
+    uint32_t process = 0, id = 0;
+    std::string text, domain, payload;
+    words >> process >> id >> text >> domain;
+    wire::append_name(payload, id, domain, text);
+    add_chunk({.kind = ChunkKind::kNames, .process = process}, payload);
+  }
+
+  void add_losses(std::istream& words) {
+    uint32_t process = 0;
+    uint64_t counts[wire::kLossCount] = {};
+    std::string reason;
+    words >> process;
+    while (words >> reason) {
+      const auto* const found = std::find(std::begin(wire::kLossNames), std::end(wire::kLossNames), reason);
+      words >> counts[found - std::begin(wire::kLossNames)];
+    }
+    add_chunk({.kind = ChunkKind::kLosses, .process = process},
+              {reinterpret_cast<const char*>(counts), sizeof counts});
+  }
+
+  void start_thread(std::istream& words) {
+    end_records();
+    thread_ = {.kind = ChunkKind::kRecords};
+    std::string name;
+    words >> thread_.process >> thread_.thread >> thread_.thread_id >> name;
+    name.copy(thread_.thread_name, sizeof thread_.thread_name);
+  }
+
+  void add_record(const std::string& verb, std::istream& words) {
+    uint32_t id = 0;
+    Word time = 0;
+    words >> id >> time;
+    std::string rest;
+    std::getline(words >> std::ws, rest);
+    std::vector<Word> more;
+    if (verb.starts_with("lane")) more.push_back(std::stoull(rest));
+    if (verb == "counter") more.push_back(std::bit_cast<Word>(std::stod(rest)));
+    if (verb == "mark") {
+      more.push_back(rest.size());
+      rest.resize(wire::padded(rest.size()));
+      more.resize(1 + rest.size() / sizeof(Word));
+      std::memcpy(more.data() + 1, rest.data(), rest.size());
+    }
+    more.insert(more.begin(),
+                {wire::record_head(kind_of(verb), static_cast<uint32_t>(2 + more.size()), id), time});
+    records_.append(reinterpret_cast<const char*>(more.data()), more.size() * sizeof(Word));
+    thread_.records++;
+  }
+
+  static RecordKind kind_of(const std::string& verb) {
+    constexpr const char* kVerbs[] = {"", "begin", "end", "lane_begin", "lane_end", "mark", "counter"};
+    return static_cast<RecordKind>(std::find(std::begin(kVerbs), std::end(kVerbs), verb) -
+                                   std::begin(kVerbs));
+  }
+
+  void end_records() {
+    if (thread_.records == 0) return;
+    total_ += thread_.records;
+    wire::append_chunk(file_, thread_, records_);
+    records_.clear();
+    thread_.records = 0;
+  }
+
+  void finish() {
+    end_records();
+    std::string payload;
+    wire::append_bytes(payload, wire::EndFacts{total_});
+    add_chunk({.kind = ChunkKind::kEnd}, payload);
+  }
+
+  void add_chunk(const wire::ChunkHeader& header, std::string payload) {
+    end_records();
+    payload.resize(wire::padded(payload.size()));
+    wire::append_chunk(file_, header, payload);
+  }
+
+  std::string file_;
+  std::string records_;
+  wire::ChunkHeader thread_;
+  uint64_t total_ = 0;
+};
+
+}  // namespace
+
+std::string recording_of(std::string_view text) {
+  Recording recording;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != '#') recording.take(line);
+  }
+  return recording.file();
+}
+
+}  // namespace nl::golden
