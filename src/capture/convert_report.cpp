@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "capture/vendor_tool.h"
 
 namespace nl::capture {
 namespace {
@@ -65,22 +66,6 @@ std::chrono::seconds time_limit() {
   return std::chrono::seconds(valid ? seconds : kSeconds);
 }
 
-/// The first number with dots behind the word version.
-std::string version_in(const std::string& text) {
-  const size_t word = lower(text).find("version ");
-  if (word == std::string::npos) return {};
-  const size_t begin = word + std::string_view("version ").size();
-  const size_t end = text.find_first_not_of("0123456789.", begin);
-  return text.substr(begin, end == std::string::npos ? end : end - begin);
-}
-
-std::string version_of(const std::string& program) {
-  ProcessOptions options;
-  options.time = std::chrono::seconds(20);
-  const auto ended = run_process({program, "--version"}, options);
-  return ended ? version_in(ended->output) : std::string();
-}
-
 /// What a tool said last, for the error.
 std::string last_words(const ProcessEnd& ended) {
   constexpr size_t kMostBytes = 1000;
@@ -98,7 +83,8 @@ class Conversion {
     const std::string program = find_program(kind_.tool, kind_.variable);
     if (program.empty()) return not_installed();
     NL_TRY(const std::string link, link_report());
-    Converted converted{options_.folder + "/" + std::string(kind_.converted), version_of(program)};
+    Converted converted{options_.folder + "/" + std::string(kind_.converted),
+                        version_in(words_of_program({program, "--version"}))};
     NL_CHECK(set_limit());
     ProcessOptions process;
     process.time = time_limit();

@@ -112,6 +112,7 @@ Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
   process.watch = options.watch;
   process.output = [&](bool is_error, std::string_view bytes) {
     (is_error ? errors : output).add(bytes);
+    options.wrote(bytes.size());
     if (options.echo) show(bytes);
   };
   StrayKeeper keeper;

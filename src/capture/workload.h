@@ -21,6 +21,7 @@ struct WorkloadOptions {
   std::string artifacts = {};       ///< folder for stdout.txt and stderr.txt; made if it is not there
   int64_t output_bytes = 16 << 20;  ///< kept of each of them
   bool echo = false;                ///< what it writes is also shown on our standard error
+  std::function<void(size_t bytes)> wrote = [](size_t) {};  ///< told of all that it writes, kept or not
   std::optional<std::chrono::milliseconds> time_limit = {};
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between being asked to end and being killed
   /// Asked some twenty times a second; an error ends the program.

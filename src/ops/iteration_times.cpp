@@ -85,12 +85,16 @@ json pass_json(const std::string& name, const Pass& pass) {
   return figures;
 }
 
+bool is_profiled(const std::string& pass) {
+  return pass == "profiled" || pass == "nsys";  // the pass that the time line is of
+}
+
 /// What a turn, a block of one pass and then one of the other, says of their ratio. Iterations of a block
 /// share what else the machine did meanwhile, so turns are counted and not iterations.
 std::vector<double> turn_ratios(const std::vector<Block>& blocks, std::vector<double> Block::*times) {
   std::vector<double> ratios;
   for (size_t i = 0; i + 1 < blocks.size(); i += 2) {
-    if (blocks[i].pass != "unprofiled" || blocks[i + 1].pass != "profiled") continue;
+    if (blocks[i].pass != "unprofiled" || !is_profiled(blocks[i + 1].pass)) continue;
     const std::vector<double> plain = stats::sorted(blocks[i].*times);
     const std::vector<double> profiled = stats::sorted(blocks[i + 1].*times);
     if (plain.empty() || profiled.empty() || stats::median(plain) <= 0) continue;

@@ -1,5 +1,6 @@
-// capture.json, which `neurolens profile` and `record` write beside what they recorded: what ran, on what,
-// with which library and inputs, and how long each iteration took, with and without a profiler.
+// capture.json, which `neurolens profile`, `record` and `deep` write beside what they recorded: what ran,
+// on what, with which library and inputs, and how long each iteration took, with and without a
+// profiler.
 
 #include <algorithm>
 

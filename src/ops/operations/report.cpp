@@ -5,14 +5,12 @@
 #include <set>
 
 #include "base/files.h"
-#include "ops/analysis_options.h"
-#include "ops/named_analysis.h"
-#include "ops/run_state.h"
+#include "ops/run_report.h"
 #include "ops/text.h"
 #include "report/report_html.h"
 #include "report/report_json.h"
 #include "report/report_md.h"
-#include "store/run_document.h"
+#include "store/ledger.h"
 
 namespace nl::ops {
 namespace {
@@ -75,23 +73,6 @@ json options_of(const json& parameters) {
   return options;
 }
 
-/// Tables with all rows: reports that show less cut them themselves.
-Result<json> make_report(Context& context, const NamedRun& named, const json& given) {
-  NL_TRY(auto options, analysis_options(context, given));
-  report::ReportInput input{NEUROLENS_VERSION, {}, json::object(), {}, given, options.top};
-  options.top = INT64_MAX;
-  options.with_figures = true;
-  NL_TRY(auto analysis, analyze_named(named, options));
-  NL_TRY(input.document, store::read_run_document(named.bundle + "/run.json"));
-  NL_TRY(const auto labels, labels_of_run(context, named, input.document));
-  for (const auto& label : labels) {
-    const auto& counts = label.effective();
-    input.labels[label.key] = {{"value", counts.value}, {"origin", store::origin_name(counts.origin)}};
-  }
-  input.analysis = std::move(analysis.data);
-  return report::make_report(std::move(input));
-}
-
 using Documents = std::vector<std::pair<std::string, std::string>>;
 
 Documents documents_of(const json& report, const std::set<std::string>& formats) {
@@ -110,7 +91,7 @@ Result<Outcome> write_reports(Context& context, const json& parameters) {
   const std::string folder = parameters["output"];
   NL_TRY(const auto formats, formats_of(parameters.value("format", "md,html,json")));
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_TRY(const json report, make_report(context, named, options_of(parameters)));
+  NL_TRY(const json report, make_run_report(context, named, options_of(parameters)));
   NL_CHECK(make_folders(folder));
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"folder", folder}, {"files", json::array()}};
@@ -185,7 +166,7 @@ Result<Outcome> verify_report(Context& context, const json& parameters) {
   }
   NL_CHECK(check_options(report["options"]));
   NL_TRY(const auto named, run_of_report(context, report["run"]["run_id"]));
-  NL_TRY(json now, make_report(context, named, options_now(report["options"], parameters)));
+  NL_TRY(json now, make_run_report(context, named, options_now(report["options"], parameters)));
   const auto labels = report::other_labels(report, now);
   for (const char* key : {"options", "labels"}) now[key] = report[key];
   const auto found = report::differences(report, now, kDifferencesShown);

@@ -1,0 +1,34 @@
+#pragma once
+// A command started and timed by a small process of ours, so that its own wall and CPU time are known also
+// where a profiler starts it: those of the profiler are left out. The process is this program again.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nl::capture {
+
+/// The first argument of the program when it is started as that process; then a file and the command.
+inline constexpr const char* kTimedCommand = "--time-command";
+
+/// The command by way of that process.
+Result<std::vector<std::string>> timed_command(const std::string& file,
+                                               const std::vector<std::string>& command);
+
+/// What that process does: runs the command, writes its times to the file and ends as the command did.
+int run_timed_command(const std::string& file, char** command);
+
+struct CommandTime {
+  int64_t start_ns = 0;  ///< of the monotonic clock
+  int64_t wall_ns = 0;
+  int64_t cpu_ns = 0;  ///< user and system, with that of children it waited for
+  int64_t peak_memory_bytes = 0;
+  int exit_code = 0;  ///< 128 + the signal if one ended it
+};
+
+/// `not_found` if there is no such program; `unavailable` if the command did not end.
+Result<CommandTime> read_command_time(const std::string& file);
+
+}  // namespace nl::capture

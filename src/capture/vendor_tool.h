@@ -1,0 +1,35 @@
+#pragma once
+// Nsight Systems and Nsight Compute as installed programs: where they are, which version, what they know.
+// Options come and go with versions, so a tool is asked what it knows. Any thread may call.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace nl::capture {
+
+struct VendorTool {
+  std::string path;
+  std::string version;  ///< 2022.4.2.1
+  std::string help;     ///< what it says of its options
+};
+
+/// The first number with dots behind the word version; empty if there is none.
+std::string version_in(const std::string& text);
+
+/// What a program says if it is started so; empty if it cannot be started or does not end.
+std::string words_of_program(const std::vector<std::string>& command);
+
+/// `unavailable`, with what to do, if it is not installed or does not say its version.
+Result<VendorTool> find_nsys();
+Result<VendorTool> find_ncu();
+
+/// Does its help list the option?
+bool knows_option(const VendorTool& tool, std::string_view option);
+
+/// That counters are kept from users of the machine, if the tool's output says so; with the way out.
+Result<void> check_counter_permission(std::string_view output);
+
+}  // namespace nl::capture

@@ -1,0 +1,287 @@
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/sha256.h"
+#include "capture/clock_pair.h"
+#include "capture/document.h"
+#include "capture/host.h"
+#include "ops/deep_passes.h"
+#include "ops/import_file.h"
+#include "ops/run_labels.h"
+#include "ops/run_names.h"
+#include "ops/run_report.h"
+#include "ops/text.h"
+#include "report/report_md.h"
+#include "report/table.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"json({
+  "type": "object", "additionalProperties": false, "required": ["workload"],
+  "properties": {
+    "workload": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-file": true,
+                 "description": "behind -- the command to run; or a workload file (.yaml) and key=value for its values"},
+    "mode": {"type": "string", "enum": ["light", "deep"], "default": "deep",
+             "description": "light: without Nsight Compute"},
+    "range": {"type": "string",
+              "description": "only this NVTX range is profiled, DOMAIN@RANGE or RANGE (default: that of the workload file)"},
+    "trace": {"type": "string", "default": "cuda,nvtx", "description": "what Nsight Systems records"},
+    "repeats": {"type": "integer", "minimum": 1, "maximum": 100, "default": 3,
+                "description": "runs without any tool"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 100, "default": 5,
+            "description": "kernels to replay for their counters, the longest first"},
+    "kernel": {"type": "array", "items": {"type": "string"},
+               "description": "replay this kernel, by the name of its function, instead of the longest; may be repeated"},
+    "launches": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 20,
+                 "description": "launches of these kernels to replay, from the middle of the run"},
+    "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 3600,
+                   "description": "seconds after which a pass is stopped"},
+    "silence_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 600,
+                      "description": "seconds without output or growing files after which a pass is stopped"},
+    "max_slowdown": {"type": "integer", "minimum": 2, "maximum": 1000000, "default": 100,
+                     "description": "a pass is stopped when it takes so many times as long as without a tool, and a minute"},
+    "max_mb": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 2048,
+               "description": "a pass is stopped when its files are larger"},
+    "phase": {"type": "array", "items": {"type": "string"},
+              "description": "name of the ranges of an LLM phase for the reports, e.g. prefill=LLM@prefill"},
+    "set": {"type": "array", "items": {"type": "string"},
+            "description": "label=value for the run, such as variant=quantised; may be repeated"}
+  }})json";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["run_id", "passes", "replays", "artifacts", "reports"],
+  "properties": {
+    "run_id": {"type": "string"},
+    "passes": {"type": "array",
+               "description": "each with status (done, nothing_profiled, cut_short, failed, forbidden, not_run), times of the workload and their ratios to those without a tool",
+               "items": {"type": "object", "required": ["pass", "status"]}},
+    "replays": {"type": ["object", "null"], "description": "kernels that were replayed or left out, and which launches"},
+    "artifacts": {"type": "string", "description": "folder with a folder for each pass, capture.json and the reports"},
+    "reports": {"type": "array", "items": {"type": "string"}}}})";
+
+// ---- What is wanted
+
+/// A file with its overrides, or a command.
+Result<Workload> workload_of(const json& parameters) {
+  const auto words = parameters["workload"].get<std::vector<std::string>>();
+  if (words.empty())
+    return Error{ErrorCode::kBadInput, "no workload", "neurolens deep -- COMMAND, or a workload.yaml"};
+  Workload workload;
+  if (names_workload_file(words[0])) {
+    NL_TRY(workload, read_workload(words[0], {words.begin() + 1, words.end()}));
+  } else {
+    workload.command = words;
+  }
+  if (parameters.contains("range")) {
+    NL_TRY(workload.range, capture::parse_nvtx_range(parameters["range"].get<std::string>()));
+  }
+  if (parameters.contains("phase")) workload.phases = parameters["phase"].get<std::vector<std::string>>();
+  return workload;
+}
+
+Result<DeepPlan> plan_of(const json& parameters) {
+  DeepPlan plan;
+  NL_TRY(plan.workload, workload_of(parameters));
+  NL_TRY(plan.nsys, capture::find_nsys());
+  if (parameters.value("mode", "deep") == "deep") {
+    NL_TRY(plan.ncu, capture::find_ncu());
+  }
+  plan.trace = parameters.value("trace", plan.trace);
+  plan.repeats = parameters.value("repeats", plan.repeats);
+  plan.top = parameters.value("top", plan.top);
+  plan.functions = parameters.value("kernel", plan.functions);
+  plan.launches = parameters.value("launches", plan.launches);
+  plan.max_slowdown = parameters.value("max_slowdown", plan.max_slowdown);
+  plan.budget.time = std::chrono::seconds(parameters.value("time_limit", int64_t{3600}));
+  plan.budget.silence = std::chrono::seconds(parameters.value("silence_limit", int64_t{600}));
+  plan.budget.bytes = parameters.value("max_mb", int64_t{2048}) << 20;
+  return plan;
+}
+
+// ---- What was done
+
+/// Exports of Nsight Systems have the environment of the workload in them.
+Result<std::string> private_folder(std::string folder) {
+  NL_CHECK(make_folders(folder));
+  if (::chmod(folder.c_str(), 0700) != 0) return errno_error("cannot protect", folder, errno);
+  return folder;
+}
+
+Result<json> inputs_json(const std::vector<std::string>& paths) {
+  json inputs = json::array();
+  for (const std::string& path : paths) {
+    NL_TRY(const int64_t bytes, file_size(path));
+    NL_TRY(const std::string sha256, sha256_of_file(path));
+    inputs.push_back({{"path", path}, {"bytes", bytes}, {"sha256", sha256}});
+  }
+  return inputs;
+}
+
+Result<json> workload_facts(const Workload& workload) {
+  json facts = {{"command", workload.command}, {"values", workload.values}, {"phases", workload.phases}};
+  if (workload.range) facts["range"] = {{"domain", workload.range->domain}, {"name", workload.range->name}};
+  NL_TRY(facts["inputs"], inputs_json(workload.inputs));
+  return facts;
+}
+
+/// Before the passes, so that a missing input costs nothing.
+Result<json> describe(const Context& context, const Workload& workload) {
+  const std::string folder =
+      workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder;
+  json document = capture::describe_capture(context.command, folder);
+  auto variables = capture::own_environment();
+  variables.insert(variables.end(), workload.environment.begin(), workload.environment.end());
+  document["environment"] = capture::describe_environment(variables);
+  document["labels"] = workload.labels;
+  document["clock"] = capture::clock_pair_json(capture::read_clock_pair());
+  NL_TRY(document["workload"], workload_facts(workload));
+  return document;
+}
+
+// ---- What comes of it
+
+std::string ratio_text(const json& pass, const char* key) {
+  return pass.contains(key) && pass[key].is_number() ? fmt::format("{:.2f}", pass[key].get<double>()) : "-";
+}
+
+std::string time_of(const json& pass, const char* key) {
+  return pass.contains(key) ? duration_text(pass[key]) : "-";
+}
+
+/// For the end of the summary: what the figures rest on.
+std::string passes_section(const json& passes) {
+  report::Table table;
+  table.columns = {"Pass",    "Wall time", "CPU time", "Wall, times unprofiled", "CPU, times unprofiled",
+                   "Came out"};
+  for (const json& pass : passes) {
+    table.rows.push_back({report::words(pass["pass"]), report::number(time_of(pass, "wall_ns")),
+                          report::number(time_of(pass, "cpu_ns")),
+                          report::number(ratio_text(pass, "wall_ratio")),
+                          report::number(ratio_text(pass, "cpu_ratio")),
+                          report::name(pass.value("reason", pass.value("status", "")))});
+  }
+  return "\n## Passes\n\nTimes of the workload itself, without those of the tools. Kernel times are those of "
+         "the pass under Nsight Systems; counters are of replayed launches, whose times count nowhere.\n\n" +
+         table.markdown();
+}
+
+/// Written into the artefacts of the run; their names.
+Result<std::vector<std::string>> write_reports(Context& context, const NamedRun& run,
+                                               const std::vector<std::string>& phases, const json& passes) {
+  json options = {{"window", "whole"}, {"top", 10}};
+  if (!phases.empty()) options["phase"] = phases;
+  NL_TRY(const json report, make_run_report(context, run, options));
+  std::vector<std::string> names;
+  for (auto& [name, text] : report::markdown_documents(report)) {
+    if (name == "stakeholder_summary.md") text += passes_section(passes);
+    NL_CHECK(replace_file(run.bundle + "/artifacts/" + name, text));
+    names.push_back(name);
+  }
+  return names;
+}
+
+Result<Outcome> outcome_of(Context& context, const NamedRun& run, const DeepPlan& plan, DeepPasses passes) {
+  Outcome outcome;
+  outcome.warnings = std::move(passes.warnings);
+  auto reports = write_reports(context, run, plan.workload.phases, passes.passes);
+  if (!reports) outcome.warnings.push_back("there are no reports: " + reports.error().message);
+  outcome.data = {{"run_id", run.run_id},
+                  {"passes", std::move(passes.passes)},
+                  {"replays", std::move(passes.replays)},
+                  {"artifacts", run.bundle + "/artifacts"},
+                  {"reports", reports ? json(*reports) : json::array()}};
+  outcome.shown = {{"command", plan.workload.command}};
+  outcome.next = {"neurolens analyze " + short_id(run.run_id), "neurolens view " + short_id(run.run_id)};
+  return outcome;
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_CHECK(may_name_files(context));
+  NL_TRY(const DeepPlan plan, plan_of(parameters));
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
+  NL_TRY(json document, describe(context, plan.workload));
+  NL_TRY(const store::Staging staging, ledger.new_staging());
+  NL_TRY(const std::string folder, private_folder(staging.temp() + "/artifacts"));
+  NL_TRY(DeepPasses passes, run_deep_passes(context, plan, folder, staging.temp() + "/scratch"));
+  document["iterations"] = passes.iterations;
+  document["passes"] = passes.passes;
+  document["replays"] = passes.replays;
+  NL_CHECK(write_file_durably(folder + "/capture.json", capture::document_text(document)));
+  passes.sources.push_back(folder + "/capture.json");
+  ImportOptions options;
+  options.as_one = true;
+  options.artifacts = folder;
+  NL_TRY(const auto report, import_files(context, ledger, passes.sources, options));
+  NL_TRY(auto outcome,
+         outcome_of(context, {report.run_id, ledger.run_folder(report.run_id)}, plan, std::move(passes)));
+  NL_CHECK(apply_labels(context, ledger, report.run_id, given, outcome.warnings));
+  return outcome;
+}
+
+// ---- What people see
+
+std::string pass_text(const json& pass) {
+  std::string text = pass.contains("wall_ns") ? fmt::format("{}, CPU {}", duration_text(pass["wall_ns"]),
+                                                            duration_text(pass["cpu_ns"]))
+                                              : "";
+  if (pass.contains("runs")) text += ", " + counted(pass["runs"], "run");
+  if (pass.contains("wall_ratio"))
+    text += fmt::format("; {} times as long, {} times the CPU time", ratio_text(pass, "wall_ratio"),
+                        ratio_text(pass, "cpu_ratio"));
+  if (pass.contains("reason")) text += (text.empty() ? "" : "; ") + pass["reason"].get<std::string>();
+  return text;
+}
+
+std::string replays_text(const json& replays) {
+  std::vector<std::string> names;
+  for (const json& kernel : replays["kernels"])
+    names.push_back(shortened(kernel["function"].get<std::string>(), 40));
+  return fmt::format("{}; {} behind the first {}", fmt::join(names, ", "),
+                     counted(replays["launch_count"], "launch", "launches"),
+                     grouped(replays["launch_skip"].get<int64_t>()));
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const json& data = outcome.data;
+  const auto command = outcome.shown["command"].get<std::vector<std::string>>();
+  std::string out = fmt::format("{}  {}\n", bold(short_id(data["run_id"]), style),
+                                shortened(fmt::format("{}", fmt::join(command, " ")), 80));
+  for (const json& pass : data["passes"])
+    out += fmt::format("  {}  {}\n", dim(fmt::format("{:<10}", pass["pass"].get<std::string>()), style),
+                       shortened(pass_text(pass), 200));
+  if (data["replays"].is_object() && !data["replays"]["kernels"].empty())
+    out += fmt::format("  {}  {}\n", dim("chosen    ", style), replays_text(data["replays"]));
+  return out + fmt::format("  {}  {}\n", dim("artifacts ", style), data["artifacts"].get<std::string>());
+}
+
+}  // namespace
+
+const Operation& operation_deep() {
+  static constexpr Operation kOperation{
+      "deep",
+      "Run a workload by itself, under Nsight Systems and its longest kernels under Nsight Compute, as one "
+      "run",
+      "you have a program that ends by itself and NVIDIA's tools, and want times, kernels and counters in "
+      "one run",
+      "you have exports already: import --as-one; an ONNX model on the CPU: profile",
+      "neurolens deep --top 3 -- python3 generate.py --batch 8",
+      kParameters,
+      kResult,
+      Effect::kExec,
+      {.cli = true, .http = false, .mcp = true},
+      Stream::kNone,
+      run,
+      text};
+  return kOperation;
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,406 @@
+"""neurolens deep: the passes over a workload, with the real Nsight tools where they are installed, and with stand-ins that
+leave recorded exports for what needs a GPU."""
+
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import BAD_INPUT, MISSING, TRACES, Neurolens
+
+EXPORT = TRACES / "nsys/nsysai_mfu_2gpu_after.sqlite.gz"
+COUNTERS = TRACES / "ncu/sglang_pod_flash_attn_h800.raw.base.csv.gz"
+NVTX_INCLUDE = pathlib.Path("/usr/lib/x86_64-linux-gnu/nsight-systems/target-linux-x64/nvtx/include")
+
+# Both write down how they were called, then do what the test wants.
+STAND_IN_NSYS = """#!{python}
+import gzip, json, os, pathlib, subprocess, sys, time
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("NVIDIA Nsight Systems version 2023.1.2.43-32377213v0")
+elif words == ["profile", "--help"]:
+    print("\\t--capture-range-end=\\n\\t--cuda-graph-trace=")
+elif words[0] == "export":
+    pathlib.Path(words[words.index("--output") + 1]).write_bytes(gzip.open("{export}").read())
+else:
+    pathlib.Path("{folder}/nsys.json").write_text(json.dumps(words))
+    (output,) = [w.partition("=")[2] for w in words if w.startswith("--output=")]
+    command = words[words.index("--output=" + output) + 1:]
+    def report():
+        pathlib.Path(output + ".nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report 1.\\n" + bytes(100))
+    {nsys}
+"""
+STAND_IN_NCU = """#!{python}
+import gzip, json, os, pathlib, subprocess, sys, time
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("NVIDIA (R) Nsight Compute Command Line Profiler\\nVersion 2023.1.1.0 (build 1) (public-release)")
+elif words == ["--help"]:
+    print("  --print-units arg (=auto)  Set scaling")
+else:
+    pathlib.Path("{folder}/ncu.json").write_text(json.dumps(words))
+    log = pathlib.Path(words[words.index("--log-file") + 1])
+    command = words[words.index("--log-file") + 2:]
+    def counters():
+        log.write_bytes(b"==PROF== Connected to process 1\\n" + gzip.open("{counters}").read())
+    {ncu}
+"""
+WELL_NSYS = "code = subprocess.call(command); report(); sys.exit(code)"
+WELL_NCU = "code = subprocess.call(command); counters(); sys.exit(code)"
+
+
+class Deep(Neurolens):
+    """Options of ours stand before the command."""
+
+    def command(self, *arguments):
+        words = super().command(*arguments)
+        if "--" not in words:
+            return words
+        at = words.index("--")
+        return words[:at] + words[-2:] + words[at:-2]
+
+    def deep(self, *options, command=("true",), **more):
+        return self("deep", *options, "--json", "--", *command, **{"timeout": 300, **more})
+
+
+@pytest.fixture
+def stand_ins(tmp_path):
+    """A ledger with stand-in tools that do what they are told."""
+    if not EXPORT.exists() or not COUNTERS.exists():
+        pytest.skip(f"no corpus at {TRACES} (set NEUROLENS_TRACES)")
+
+    def make(nsys=WELL_NSYS, ncu=WELL_NCU):
+        for name, text in (("nsys", STAND_IN_NSYS), ("ncu", STAND_IN_NCU)):
+            path = tmp_path / f"stand-in-{name}"
+            path.write_text(text.format(python=sys.executable, export=EXPORT, counters=COUNTERS, folder=tmp_path, nsys=nsys, ncu=ncu))
+            path.chmod(0o755)
+        return Deep(tmp_path / "ledger", {"NEUROLENS_NSYS": str(tmp_path / "stand-in-nsys"), "NEUROLENS_NCU": str(tmp_path / "stand-in-ncu")})
+
+    return make
+
+
+def said_to(tmp_path, tool):
+    return json.loads((tmp_path / f"{tool}.json").read_text())
+
+
+def by_pass(data):
+    return {entry["pass"]: entry for entry in data["passes"]}
+
+
+def behind(words, option):
+    return words[words.index(option) + 1]
+
+
+# ---- With stand-ins
+
+
+def test_three_passes_become_one_run(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    burn = "import sys; print('hello'); sum(range(10**6))"
+    result = neurolens.deep("--top", "5", "--launches", "12", "--repeats", "2", "--set", "variant=a", command=[sys.executable, "-c", burn])
+    data, passes = result.data, by_pass(result.data)
+
+    assert [p["pass"] for p in data["passes"]] == ["unprofiled", "nsys", "ncu"]
+    assert {p["status"] for p in data["passes"]} == {"done"}
+    for tool in ("nsys", "ncu"):
+        assert passes[tool]["wall_ratio"] == pytest.approx(passes[tool]["wall_ns"] / passes["unprofiled"]["wall_ns"])
+        assert passes[tool]["cpu_ratio"] == pytest.approx(passes[tool]["cpu_ns"] / passes["unprofiled"]["cpu_ns"])
+        assert passes[tool]["tool_wall_ns"] > passes[tool]["wall_ns"]
+    assert passes["nsys"]["version"] == "2023.1.2.43" and passes["ncu"]["version"] == "2023.1.1.0"
+
+    nsys = said_to(tmp_path, "nsys")
+    assert nsys[:5] == ["profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--cuda-graph-trace=node"]
+    assert nsys[-3:] == [sys.executable, "-c", burn]
+    ncu = said_to(tmp_path, "ncu")
+    assert behind(ncu, "--kernel-name").startswith("regex:^(flash_fwd_kernel|elementwise_kernel|vectorized_elementwise_kernel|")
+    assert "nccl" not in behind(ncu, "--kernel-name")
+    assert behind(ncu, "--set") == "roofline" and behind(ncu, "--target-processes") == "all"
+    assert [behind(ncu, o) for o in ("--page", "--print-units", "--launch-count")] == ["raw", "base", "12"]
+    assert int(behind(ncu, "--launch-skip")) == data["replays"]["launch_skip"] > 0
+    assert ncu[-3:] == [sys.executable, "-c", burn]
+
+    assert len(data["replays"]["kernels"]) == 5
+    assert [k["function"] for k in data["replays"]["left_out"]] == ["ncclDevKernel_SendRecv"]
+    assert any("ncclDevKernel_SendRecv" in w for w in result.envelope["warnings"])
+
+    run = data["run_id"]
+    assert neurolens.run_ids() == [run] and neurolens.leftovers() == []
+    neurolens("verify", run)
+    document = json.loads((neurolens.bundle(run) / "run.json").read_text())
+    assert sorted(s["format"] for s in document["sources"]) == ["ncu", "neurolens-capture", "nsys"]
+    assert document["extensions"]["capture"]["passes"] == data["passes"]
+    assert [row["pass"] for row in neurolens.rows(run, "SELECT pass FROM iterations ORDER BY iteration_id")] == ["unprofiled", "unprofiled", "nsys", "ncu"]
+    assert neurolens.value(run, "SELECT count(*) FROM iterations WHERE dur_ns > 0 AND cpu_ns > 0") == 4
+    assert neurolens.value(run, "SELECT count(*) FROM kernels") > 3000
+    assert neurolens.value(run, "SELECT count(*) FROM profiled_launches") > 0
+    shown = neurolens("show", run, "--json").data
+    assert shown["iterations"]["overhead"]["turns"] == 1
+    assert {label["key"]: label["value"] for label in shown["labels"]}["variant"] == "a"
+
+
+def test_artifacts(stand_ins):
+    data = stand_ins().deep("--repeats", "1", command=["echo", "hello"]).data
+    folder = pathlib.Path(data["artifacts"])
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    names = {p.name for p in folder.iterdir()}
+    assert names == {"capture.json", "unprofiled-1", "nsys", "ncu", "report.md", "kernels.md", "operators.md", "stakeholder_summary.md"}
+    assert set(data["reports"]) == {name for name in names if name.endswith(".md")}
+    assert {p.name for p in (folder / "nsys").iterdir()} == {"command_time.json", "report.nsys-rep", "nsys.sqlite", "stdout.txt", "stderr.txt"}
+    assert {p.name for p in (folder / "ncu").iterdir()} == {"command_time.json", "counters.csv", "stdout.txt", "stderr.txt"}
+    assert (folder / "nsys/stdout.txt").read_text() == "hello\n"
+    assert "flash_fwd_kernel" in (folder / "kernels.md").read_text()
+    summary = (folder / "stakeholder_summary.md").read_text()
+    assert "## Passes" in summary and "| nsys |" in summary and "| ncu |" in summary
+
+
+def test_light_does_without_counters(stand_ins, tmp_path):
+    data = stand_ins().deep("--mode", "light", "--repeats", "1").data
+    assert [p["pass"] for p in data["passes"]] == ["unprofiled", "nsys"] and data["replays"] is None
+    assert not (tmp_path / "ncu.json").exists()
+
+
+def test_a_workload_file(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/prompts.json").write_text("[]")
+    (tmp_path / "work/workload.yaml").write_text(
+        """
+command: [sh, -c, 'echo "$0 $1 $OMP_NUM_THREADS $HIDDEN_TOKEN $(basename "$PWD")"', "{batch}"]
+environment: {OMP_NUM_THREADS: 3, HIDDEN_TOKEN: hush}
+values: {batch: 8}
+labels: {model: llama-3-8b, batch: "{batch}"}
+range: LLM@decode
+phases: {decode: LLM@decode}
+inputs: [prompts.json]
+"""
+    )
+    data = neurolens("deep", tmp_path / "work/workload.yaml", "batch=16", "length=4", "--repeats", "1", "--json").data
+    folder = pathlib.Path(data["artifacts"])
+    assert (folder / "unprofiled-1/stdout.txt").read_text() == "16 length=4 3 hush work\n"
+    assert (folder / "nsys/stdout.txt").read_text() == "16 length=4 3 hush work\n"
+    nsys, ncu = said_to(tmp_path, "nsys"), said_to(tmp_path, "ncu")
+    assert {"--capture-range=nvtx", "--nvtx-capture=decode@LLM", "--capture-range-end=stop", "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"} <= set(nsys)
+    assert behind(ncu, "--nvtx-include") == "LLM@decode/"
+    capture = json.loads((folder / "capture.json").read_text())
+    assert "hush" not in json.dumps(capture) and capture["environment"]["variables"]["OMP_NUM_THREADS"] == "3"
+    assert capture["workload"]["values"] == {"batch": "16"} and len(capture["workload"]["inputs"][0]["sha256"]) == 64
+    labels = {label["key"]: label["value"] for label in neurolens("show", data["run_id"], "--json").data["labels"]}
+    assert labels["model"] == "llama-3-8b" and labels["batch"] == "16"
+
+
+HANGS = "report(); subprocess.Popen(['sleep', '300']); print('going on', flush=True); time.sleep(300)"
+
+
+@pytest.mark.parametrize("limit, seconds, words", [
+    ("--silence-limit", "8", "nothing was written for 8 s"), ("--time-limit", "15", "it did not end within 15 s")])
+def test_a_hang_is_ended_and_what_there_is_is_kept(stand_ins, tmp_path, limit, seconds, words):
+    neurolens = stand_ins(nsys=HANGS)
+    result = neurolens.deep("--mode", "light", limit, seconds, "--repeats", "1")
+    nsys = by_pass(result.data)["nsys"]
+    assert nsys["status"] == "cut_short" and words in nsys["reason"] and "wall_ratio" not in nsys
+    assert nsys["tool_wall_ns"] < 120e9
+    assert neurolens.value(result.data["run_id"], "SELECT count(*) FROM kernels") > 3000
+    assert not processes_of(tmp_path)
+
+
+def test_a_replay_that_hangs_costs_the_counters_only(stand_ins, tmp_path):
+    neurolens = stand_ins(ncu="log.write_text('==PROF== Profiling'); time.sleep(300)")
+    result = neurolens.deep("--silence-limit", "8", "--repeats", "1")
+    assert [p["status"] for p in result.data["passes"]] == ["done", "done", "cut_short"]
+    assert neurolens.value(result.data["run_id"], "SELECT count(*) FROM profiled_launches") == 0
+    assert not processes_of(tmp_path)
+
+
+def processes_of(folder):
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(folder).encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+FAULTS = {
+    "nsys fails": (dict(nsys="print('Error: no space', file=sys.stderr); sys.exit(1)"), "nsys", "failed", "exit code 1: Error: no space"),
+    "nsys records nothing": (dict(nsys="sys.exit(subprocess.call(command))"), "nsys", "nothing_profiled", "wrote no report"),
+    "nsys writes garbage": (dict(nsys="open(output + '.nsys-rep', 'w').write('garbage')"), "nsys", "failed", "is no report"),
+    "ncu fails": (dict(ncu="sys.exit(255)"), "ncu", "failed", "exit code 255"),
+    "ncu sees no kernels": (dict(ncu="log.write_text('==WARNING== No kernels were profiled.\\\\n')"), "ncu", "nothing_profiled", "met none of the kernels"),
+    "ncu is forbidden": (dict(ncu="log.write_text('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\\\\n'); sys.exit(1)"), "ncu", "forbidden", "ERR_NVGPUCTRPERM"),
+    "ncu writes half": (dict(ncu="counters(); log.write_bytes(log.read_bytes()[:300])"), "ncu", "failed", ""),
+}
+
+
+@pytest.mark.parametrize("tools, which, status, words", FAULTS.values(), ids=FAULTS)
+def test_a_tool_that_fails_costs_only_its_part(stand_ins, tools, which, status, words):
+    neurolens = stand_ins(**tools)
+    result = neurolens.deep("--repeats", "1")
+    entry = by_pass(result.data)[which]
+    assert entry["status"] == status and words in entry["reason"], entry
+    assert any(w.startswith(which) for w in result.envelope["warnings"])
+    run = result.data["run_id"]
+    neurolens("verify", run)
+    assert neurolens.value(run, "SELECT count(*) FROM iterations WHERE pass = 'unprofiled'") == 1
+    assert (neurolens.value(run, "SELECT count(*) FROM kernels") > 0) == (which == "ncu")
+    if which == "nsys":
+        assert by_pass(result.data)["ncu"]["status"] == "not_run"
+    if status == "forbidden":
+        assert "NVreg_RestrictProfilingToAdminUsers" in entry["hint"]
+
+
+def test_collectives_are_not_replayed_even_if_named(stand_ins, tmp_path):
+    result = stand_ins().deep("--repeats", "1", "--kernel", "ncclDevKernel_SendRecv")
+    assert by_pass(result.data)["ncu"]["status"] == "not_run"
+    assert not (tmp_path / "ncu.json").exists()
+
+
+USAGE = {
+    "no such program": (["--", "/no/such/program"], BAD_INPUT, "cannot start /no/such/program"),
+    "a workload that fails": (["--", "sh", "-c", "echo broken >&2; exit 3"], BAD_INPUT, "fails without any tool: exit code 3: broken"),
+    "a workload that hangs": (["--time-limit", "1", "--", "sleep", "60"], MISSING, "did not end within 1 s"),
+    "no such file": (["/no/such/workload.yaml"], BAD_INPUT, "workload.yaml"),
+    "no range": (["--range", "A@", "--", "true"], BAD_INPUT, "not a range"),
+}
+
+
+@pytest.mark.parametrize("arguments, code, words", USAGE.values(), ids=USAGE)
+def test_faults_leave_nothing(stand_ins, arguments, code, words):
+    neurolens = stand_ins()
+    result = neurolens("deep", "--json", *arguments, code=code)
+    assert words in result.envelope["error"]["message"]
+    assert neurolens.runs() == [] and neurolens.leftovers() == []
+
+
+def test_tools_are_looked_for_first(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    mark = tmp_path / "mark"
+    for variable, hint in (("NEUROLENS_NSYS", "NEUROLENS_NSYS"), ("NEUROLENS_NCU", "--mode light")):
+        without = Deep(neurolens.ledger, {**neurolens.environment, variable: "/absent"})
+        error = without.deep(command=["touch", str(mark)], code=MISSING).envelope["error"]
+        assert "is not installed here" in error["message"] and hint in error["hint"]
+    mute = tmp_path / "mute"
+    mute.write_text("#!/bin/sh\nexit 1\n")
+    mute.chmod(0o755)
+    error = Deep(neurolens.ledger, {**neurolens.environment, "NEUROLENS_NSYS": str(mute)}).deep(code=MISSING).envelope["error"]
+    assert "does not say its version" in error["message"]
+    assert not mark.exists() and neurolens.runs() == []
+
+
+def test_ctrl_c_ends_all_of_it(stand_ins, tmp_path):
+    neurolens = stand_ins(nsys=HANGS)
+    with neurolens.start("deep", "--repeats", "1", "--", "true") as running:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "nsys.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert neurolens.runs() == [] and neurolens.leftovers() == [] and not processes_of(tmp_path)
+
+
+# ---- The real tools, which see no GPU here
+
+PROGRAM = """
+#include <nvtx3/nvToolsExt.h>
+#include <unistd.h>
+int main(void) {
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("lab");
+  nvtxEventAttributes_t range = {0};
+  range.version = NVTX_VERSION;
+  range.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  range.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  range.message.ascii = "decode";
+  nvtxRangePushA("load");
+  usleep(20000);
+  nvtxRangePop();
+  for (int step = 0; step < 3; step++) {
+    nvtxDomainRangePushEx(domain, &range);
+    usleep(30000);
+    nvtxDomainRangePop(domain);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    for tool in ("nsys", "ncu"):
+        if not (os.environ.get(f"NEUROLENS_{tool.upper()}") or shutil.which(tool)):
+            pytest.skip(f"{tool} is not installed")
+    if not compiler or not NVTX_INCLUDE.is_dir():
+        pytest.skip("no C compiler, or no NVTX headers of nsys")
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "program.c").write_text(PROGRAM)
+    subprocess.run([compiler, "program.c", "-I", NVTX_INCLUDE, "-ldl", "-o", "program"], cwd=folder, check=True)
+    return folder / "program"
+
+
+@pytest.fixture
+def real(tmp_path, program):
+    return Deep(tmp_path / "ledger")
+
+
+def ranges(neurolens, run):
+    return [row["name"] for row in neurolens.rows(run, "SELECT name FROM spans WHERE kind = 'annotation' ORDER BY start_ns")]
+
+
+def recorded(real, *options, command):
+    """A run whose nsys started; on a busy machine it does not always find its own daemon."""
+    for _ in range(3):
+        result = real.deep(*options, "--repeats", "1", command=command, timeout=600)
+        entry = by_pass(result.data)["nsys"]
+        if entry["status"] != "failed":
+            return result
+    pytest.skip(f"nsys records nothing here: {entry['reason']}")
+
+
+def test_real_tools_without_a_gpu(real, program):
+    result = recorded(real, "--kernel", "gemm", command=[str(program)])
+    passes = by_pass(result.data)
+    assert passes["nsys"]["status"] == "done" and passes["nsys"]["wall_ratio"] > 0
+    assert passes["ncu"]["status"] == "nothing_profiled" and "nothing was profiled" in passes["ncu"]["reason"]
+    run = result.data["run_id"]
+    assert ranges(real, run) == ["load", "decode", "decode", "decode"]
+    capture = json.loads((pathlib.Path(result.data["artifacts"]) / "capture.json").read_text())
+    (iteration,) = [i for i in capture["iterations"] if i["pass"] == "nsys"]
+    begin = iteration["start_ns"] + capture["clock"]["unix_ns"] - capture["clock"]["monotonic_ns"]
+    first, last = (real.value(run, f"SELECT {time} FROM spans WHERE kind = 'annotation'") for time in ("min(start_ns)", "max(start_ns + dur_ns)"))
+    assert begin <= first < last <= begin + iteration["dur_ns"], "by the clocks of both"
+
+
+def test_real_tools_find_no_kernels_to_replay(real, program):
+    passes = by_pass(recorded(real, command=[str(program)]).data)
+    assert passes["ncu"]["status"] == "not_run" and "nsys saw none" in passes["ncu"]["reason"]
+
+
+def test_a_real_range_is_captured_alone(real, program):
+    result = recorded(real, "--mode", "light", "--range", "lab@decode", command=[str(program)])
+    assert by_pass(result.data)["nsys"]["status"] == "done"
+    assert set(ranges(real, result.data["run_id"])) == {"decode"}
+    nothing = recorded(real, "--mode", "light", "--range", "decode@lab", command=[str(program)])
+    entry = by_pass(nothing.data)["nsys"]
+    assert entry["status"] == "nothing_profiled" and "DOMAIN@RANGE" in entry["hint"]
+
+
+def test_a_real_pass_that_takes_too_long_keeps_its_report(real, program, tmp_path):
+    """Fast by itself, it hangs as soon as a profiler is there."""
+    script = f'{program}; [ -z "$LD_PRELOAD$NVTX_INJECTION64_PATH$CUDA_INJECTION64_PATH" ] || exec sleep 300'
+    result = recorded(real, "--mode", "light", "--time-limit", "20", command=["sh", "-c", script])
+    entry = by_pass(result.data)["nsys"]
+    if entry["status"] == "done":
+        pytest.skip("this nsys sets none of the variables that the program looks for")
+    assert entry["status"] == "cut_short" and "it did not end within 20 s" in entry["reason"]
+    assert ranges(real, result.data["run_id"]) == ["load", "decode", "decode", "decode"]
+    assert not processes_of(tmp_path)

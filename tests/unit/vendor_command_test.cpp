@@ -1,0 +1,138 @@
+// The command lines of Nsight Systems and Nsight Compute.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "capture/ncu_command.h"
+#include "capture/nsys_command.h"
+
+namespace nl::capture {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const VendorTool kNsys2022{"/opt/nsys", "2022.4.2.1",
+                           "\t--capture-range-end=\n\t   Possible values\n\t--cuda-graph-trace=\n"};
+const VendorTool kNsys2020{"/opt/nsys", "2020.3.4.32", "\t-c, --capture-range=\n\t--stop-on-range-end=\n"};
+const VendorTool kNcu2022{"/opt/ncu", "2022.3.0.0", "  --print-units arg (=auto)   Set scaling\n"};
+const VendorTool kNcu2020{"/opt/ncu", "2020.1.0.0", "  --units arg (=auto)   Set scaling\n"};
+
+bool has(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+std::string behind(const Words& words, const std::string& option) {
+  const auto at = std::find(words.begin(), words.end(), option);
+  return at == words.end() || at + 1 == words.end() ? "" : *(at + 1);
+}
+
+NvtxRange range(const std::string& text) {
+  auto parsed = parse_nvtx_range(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed ? *parsed : NvtxRange();
+}
+
+TEST(NvtxRange, EachToolHasItsOwnOrder) {
+  EXPECT_EQ(range("LLM@prefill"), (NvtxRange{"LLM", "prefill"}));
+  EXPECT_EQ(range("step 1"), (NvtxRange{"", "step 1"}));
+  EXPECT_EQ(nsys_range(range("LLM@prefill")), "prefill@LLM");
+  EXPECT_EQ(ncu_range(range("LLM@prefill")), "LLM@prefill/");
+  EXPECT_EQ(nsys_range(range("step")), "step");
+  EXPECT_EQ(ncu_range(range("step")), "step/");
+}
+
+TEST(NvtxRange, WhatMeansSomethingToAToolIsEscaped) {
+  EXPECT_EQ(ncu_range(range("A@b/c[0],*")), R"(A@b\/c\[0\]\,\*/)");
+  EXPECT_EQ(nsys_range(range("A@b@c")), R"(b\@c@A)");
+  for (const char* text : {"", "A@", "@b", "a\nb"}) {
+    const auto parsed = parse_nvtx_range(text);
+    EXPECT_TRUE(!parsed && parsed.error().code == ErrorCode::kBadInput) << text;
+  }
+}
+
+TEST(NsysCommand, WithoutARange) {
+  EXPECT_EQ(nsys_command(kNsys2022, {"/tmp/100%/nsys"}),
+            (Words{"/opt/nsys", "profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none",
+                   "--cuda-graph-trace=node", "--force-overwrite=true", "--output=/tmp/100%%/nsys"}));
+}
+
+TEST(NsysCommand, OnlyARange) {
+  const Words words = nsys_command(kNsys2022, {"r", "nvtx,osrt", range("LLM@decode")});
+  EXPECT_EQ(words, (Words{"/opt/nsys", "profile", "--trace=nvtx,osrt", "--sample=none", "--cpuctxsw=none",
+                          "--cuda-graph-trace=node", "--capture-range=nvtx", "--nvtx-capture=decode@LLM",
+                          "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0", "--capture-range-end=stop",
+                          "--force-overwrite=true", "--output=r"}));
+}
+
+TEST(NsysCommand, AnOldVersionGetsNoOptionThatItDoesNotKnow) {
+  const Words words = nsys_command(kNsys2020, {"r", "cuda", range("step")});
+  EXPECT_FALSE(has(words, "--cuda-graph-trace=node"));
+  EXPECT_FALSE(has(words, "--capture-range-end=stop"));
+  EXPECT_TRUE(has(words, "--stop-on-range-end=true") && has(words, "--kill=none"));
+}
+
+TEST(NcuCommand, SomeLaunchesOfSomeKernels) {
+  NcuOptions options{"/tmp/ncu.csv", {"gemm", "flash_fwd"}, 40, 12, range("LLM@decode")};
+  EXPECT_EQ(ncu_command(kNcu2022, options), (Words{"/opt/ncu",
+                                                   "--target-processes",
+                                                   "all",
+                                                   "--set",
+                                                   "roofline",
+                                                   "--section",
+                                                   "SpeedOfLight",
+                                                   "--kernel-name-base",
+                                                   "function",
+                                                   "--kernel-name",
+                                                   "regex:^(gemm|flash_fwd)$",
+                                                   "--launch-skip",
+                                                   "40",
+                                                   "--launch-count",
+                                                   "12",
+                                                   "--nvtx",
+                                                   "--nvtx-include",
+                                                   "LLM@decode/",
+                                                   "--csv",
+                                                   "--page",
+                                                   "raw",
+                                                   "--print-units",
+                                                   "base",
+                                                   "--log-file",
+                                                   "/tmp/ncu.csv"}));
+  EXPECT_EQ(behind(ncu_command(kNcu2020, options), "--units"), "base");
+  options.range.reset();
+  EXPECT_FALSE(has(ncu_command(kNcu2022, options), "--nvtx"));
+}
+
+TEST(NcuCommand, NamesMatchAsAWholeAndOnlyThemselves) {
+  const Words names = {"gemm", "operator()", "a.b$[x]{1}^|\\?*+", "k<int>"};
+  const std::regex pattern(exactly_one_of(names));
+  for (const std::string& name : names) EXPECT_TRUE(std::regex_search(name, pattern)) << name;
+  for (const char* other : {"gemm2", "xgemm", "operator", "aXb", ""})
+    EXPECT_FALSE(std::regex_search(other, pattern)) << other;
+}
+
+TEST(VendorTool, VersionsAsTheToolsSayThem) {
+  EXPECT_EQ(version_in("NVIDIA Nsight Systems version 2022.4.2.1-df9881f\n"), "2022.4.2.1");
+  EXPECT_EQ(version_in("NVIDIA (R) Nsight Compute\nVersion 2022.3.0.0 (build 1) (public-release)\n"),
+            "2022.3.0.0");
+  EXPECT_EQ(version_in("no such option"), "");
+}
+
+TEST(VendorTool, OptionsAreKnownByTheirWholeNames) {
+  const VendorTool tool{"", "", "  --nvtx-include arg   only\n  --nvtx-exclude=\n"};
+  EXPECT_TRUE(knows_option(tool, "--nvtx-include"));
+  EXPECT_TRUE(knows_option(tool, "--nvtx-exclude"));
+  EXPECT_FALSE(knows_option(tool, "--nvtx"));
+}
+
+TEST(VendorTool, ForbiddenCountersHaveAHint) {
+  EXPECT_TRUE(check_counter_permission("==PROF== Profiling \"gemm\""));
+  const auto forbidden = check_counter_permission("==ERROR== ERR_NVGPUCTRPERM - The user does not have ...");
+  ASSERT_FALSE(forbidden);
+  EXPECT_EQ(forbidden.error().code, ErrorCode::kPermission);
+  EXPECT_NE(forbidden.error().hint, "");
+}
+
+}  // namespace
+}  // namespace nl::capture
