@@ -12,6 +12,7 @@ Without a recording every call returns at once; without the compiled part (``neu
     neurolens.counter("batch", 8)
 """
 
+from neurolens._cli import Error
 from neurolens._decorate import decorated
 
 try:
@@ -26,4 +27,4 @@ mark_event = _markers.mark_event
 counter = _markers.counter
 is_recording = _markers.is_recording
 
-__all__ = ["counter", "is_recording", "mark_event", "scope"]
+__all__ = ["Error", "counter", "is_recording", "mark_event", "scope"]

@@ -1,6 +1,8 @@
 from types import TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar
 
+from neurolens._cli import Error as Error
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 class _Scope:
