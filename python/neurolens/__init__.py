@@ -1,6 +1,11 @@
-"""Markers for NeuroLens: scopes, marks and counters of a program, recorded by ``neurolens record``.
+"""NeuroLens in Python: reading runs of the ledger, and markers inside of a program.
 
-Without a recording every call returns at once; without the compiled part (``neurolens._markers``) it does so always.
+    run = neurolens.open("@latest")
+    run.table("kernels", ["name", "dur_ns"], where="dur_ns > 1000000")
+    run.sql("SELECT name, sum(dur_ns) AS total_ns FROM kernels GROUP BY 1")
+
+Markers are scopes, marks and counters, recorded by ``neurolens record``. Without a recording every call returns at
+once; without the compiled part (``neurolens._markers``) it does so always.
 
     with neurolens.scope("prefill"):
         ...
@@ -14,6 +19,7 @@ Without a recording every call returns at once; without the compiled part (``neu
 
 from neurolens._cli import Error
 from neurolens._decorate import decorated
+from neurolens._run import Run, open
 
 try:
     from neurolens import _markers
@@ -27,4 +33,4 @@ mark_event = _markers.mark_event
 counter = _markers.counter
 is_recording = _markers.is_recording
 
-__all__ = ["Error", "counter", "is_recording", "mark_event", "scope"]
+__all__ = ["Error", "Run", "counter", "is_recording", "mark_event", "open", "scope"]
