@@ -37,6 +37,7 @@ if(NEUROLENS_PYTHON)
   if(python_headers AND EXISTS ${python_headers}/Python.h)
     enable_language(C)
     set(python_package ${CMAKE_BINARY_DIR}/python/neurolens)
+    file(MAKE_DIRECTORY ${python_package})
     add_library(neurolens_python MODULE python/neurolens/_markers.c)
     # The headers of Python alone: not those of the C library beside them, as a portable build has its own.
     file(CREATE_LINK ${python_headers} ${CMAKE_BINARY_DIR}/python_headers SYMBOLIC)
@@ -48,7 +49,10 @@ if(NEUROLENS_PYTHON)
     set_target_properties(neurolens_python PROPERTIES PREFIX "" OUTPUT_NAME _markers SUFFIX .abi3.so
       LIBRARY_OUTPUT_DIRECTORY ${python_package})
     file(GLOB python_sources CONFIGURE_DEPENDS python/neurolens/*.py python/neurolens/*.pyi python/neurolens/py.typed)
-    add_custom_command(TARGET neurolens_python POST_BUILD
-      COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_sources} ${python_package})
+    add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/python/copied DEPENDS ${python_sources}
+      COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_sources} ${python_package}
+      COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/python/copied)
+    add_custom_target(neurolens_python_sources DEPENDS ${CMAKE_BINARY_DIR}/python/copied)
+    add_dependencies(neurolens_python neurolens_python_sources)
   endif()
 endif()

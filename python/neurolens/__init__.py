@@ -1,6 +1,15 @@
-"""Markers for NeuroLens: scopes, marks and counters of a program, recorded by ``neurolens record``.
+"""NeuroLens in Python: reading runs of the ledger, and markers inside of a program.
 
-Without a recording every call returns at once; without the compiled part (``neurolens._markers``) it does so always.
+    run = neurolens.open("@latest")
+    run.table("kernels", ["name", "dur_ns"], where="dur_ns > 1000000")
+    run.sql("SELECT name, sum(dur_ns) AS total_ns FROM kernels GROUP BY 1")
+
+Profiling code of this process, with and without the profiler of its framework, as a run:
+
+    run = neurolens.profile(model, inputs=x)
+
+Markers are scopes, marks and counters, recorded by ``neurolens record``. Without a recording every call returns at
+once; without the compiled part (``neurolens._markers``) it does so always.
 
     with neurolens.scope("prefill"):
         ...
@@ -12,7 +21,10 @@ Without a recording every call returns at once; without the compiled part (``neu
     neurolens.counter("batch", 8)
 """
 
+from neurolens._cli import Error
 from neurolens._decorate import decorated
+from neurolens._profile import Profile, profile
+from neurolens._run import Run, open
 
 try:
     from neurolens import _markers
@@ -26,4 +38,4 @@ mark_event = _markers.mark_event
 counter = _markers.counter
 is_recording = _markers.is_recording
 
-__all__ = ["counter", "is_recording", "mark_event", "scope"]
+__all__ = ["Error", "Profile", "Run", "counter", "is_recording", "mark_event", "open", "profile", "scope"]

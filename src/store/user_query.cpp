@@ -304,6 +304,9 @@ Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& l
                  ""};
   }
   const std::string text = message == nullptr ? "the query failed" : message;
+  if (text.find("INT128") != std::string::npos) {
+    return user_error(text, "a whole number that 64 bits cannot hold: cast it to DOUBLE or VARCHAR");
+  }
   if (text.find("Out of Memory") != std::string::npos) {
     return Error{ErrorCode::kLimit, text, "ask for fewer rows or columns"};
   }
@@ -345,6 +348,27 @@ void make_unique(std::vector<ResultColumn>& columns) {
   }
 }
 
+std::string sql_identifier(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    out += c;
+    if (c == '"') out += c;
+  }
+  return out + "\"";
+}
+
+/// Sums of whole numbers have 128 bits, for which Parquet has no type: the engine would round them to double.
+std::string with_exact_sums(const std::string& sql, const Shape& shape) {
+  std::string select;
+  for (size_t i = 0; i < shape.types.size(); i++) {
+    const std::string column = "#" + std::to_string(i + 1);
+    const bool wide = shape.types[i] == DUCKDB_TYPE_HUGEINT || shape.types[i] == DUCKDB_TYPE_UHUGEINT;
+    select += (i == 0 ? "" : ", ") + (wide ? "CAST(" + column + " AS BIGINT)" : column) + " AS " +
+              sql_identifier(shape.columns[i].name);
+  }
+  return "SELECT " + select + " FROM (\n" + sql + "\n)";
+}
+
 Result<void> prepare_select(Confined& confined, Statement& statement, const std::string& sql,
                             Watchdog& watchdog, const QueryLimits& limits) {
   const auto prepared = statement.prepare(confined.connection(), sql);
@@ -377,11 +401,14 @@ Result<void> run_user_query_to_parquet(EngineStart& start, const RunFiles& files
   const std::string sql = without_end(given);
   NL_TRY(const auto confined, Confined::open(start, files, sql, path));
   Watchdog watchdog(confined->connection().raw(), limits);
+  Shape shape;
   {
     Statement statement;  // the text alone must be one SELECT before it may stand in a COPY
     NL_CHECK(prepare_select(*confined, statement, sql, watchdog, limits));
+    shape = shape_of(statement.raw());
   }
-  const auto copied = confined->connection().run("COPY (SELECT * FROM (\n" + sql + "\n)) TO " +
+  make_unique(shape.columns);
+  const auto copied = confined->connection().run("COPY (" + with_exact_sums(sql, shape) + ") TO " +
                                                  sql_quoted(path) + " (FORMAT parquet, USE_TMP_FILE false)");
   if (!copied) return query_failed(copied.error().message.c_str(), watchdog, limits);
   return {};

@@ -27,6 +27,20 @@ HOSTILE = [
 ]
 
 
+def hostile_run(names=HOSTILE):
+    """Each name as kernel, op, annotation and copy, one after the other in time."""
+    run = {"schema": "neurolens.run-file/1", "kernels": [], "spans": [], "copies": []}
+    for i, name in enumerate(names):
+        at = 100_000 * i
+        run["spans"] += [
+            {"name": name, "kind": "op", "start_ns": at, "dur_ns": 50_000},
+            {"name": name, "kind": "annotation", "start_ns": at, "dur_ns": 60_000},
+        ]
+        run["kernels"].append({"name": name, "start_ns": at + 10_000, "dur_ns": 40_000 + i, "device": 0})
+        run["copies"].append({"name": name, "kind": "memcpy", "start_ns": at + 55_000, "dur_ns": 2_000 + i, "device": 0})
+    return run
+
+
 class Page(html.parser.HTMLParser):
     """Elements with their attributes; of each figure its query, the tables behind it, and all its text."""
 

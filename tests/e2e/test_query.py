@@ -254,6 +254,18 @@ def test_null_is_null(neurolens, small_run):
     assert neurolens("query", small_run, sql).out.splitlines()[1].split() == ["NULL"] * 4
 
 
+def test_sums_stay_exact_in_parquet(neurolens, small_run):
+    """A sum has 128 bits inside of the engine. What 64 bits cannot hold is an error, not a rounded number."""
+    largest = 2**63 - 1
+    sql = f"SELECT sum(n) AS total, -sum(n) AS \"a \"\"b\"\"\" FROM (VALUES ({largest - 1}), (1)) t(n)"
+    table = parquet_table(neurolens("query", small_run, sql, "--format", "parquet"))
+    assert [str(field.type) for field in table.schema] == ["int64", "int64"]
+    assert table.to_pylist() == [{"total": largest, 'a "b"': -largest}]
+    beyond = f"SELECT sum(n) AS total FROM (VALUES ({largest}), (1)) t(n)"
+    neurolens("query", small_run, beyond, "--format", "parquet", code=BAD_INPUT)
+    assert neurolens.value(small_run, beyond) == largest + 1
+
+
 def test_csv_tells_null_from_empty_text(neurolens, small_run):
     null = neurolens("query", small_run, "SELECT NULL::VARCHAR AS a, 1 AS b", "--format", "csv").out
     empty = neurolens("query", small_run, "SELECT '' AS a, 1 AS b", "--format", "csv").out

@@ -10,7 +10,7 @@ import pytest
 
 import trace_text
 from conftest import BAD_INPUT, GATE_FAILED, MISSING, TRACES, Neurolens
-from html_page import HOSTILE, Page, faults, look_at, shape
+from html_page import HOSTILE, Page, faults, hostile_run, look_at, shape
 
 FILES = {"report.json", "report.html", "report.md", "kernels.md", "operators.md", "stakeholder_summary.md"}
 RECORDED = [
@@ -79,20 +79,6 @@ def recorded(tmp_path_factory):
 @pytest.fixture(params=RECORDED, ids=lambda name: pathlib.Path(name).name.split(".")[0])
 def recorded_report(recorded, request):
     return recorded(request.param)
-
-
-def hostile_run(names=HOSTILE):
-    """Each name as kernel, op, annotation and copy, one after the other in time."""
-    run = {"schema": "neurolens.run-file/1", "kernels": [], "spans": [], "copies": []}
-    for i, name in enumerate(names):
-        at = 100_000 * i
-        run["spans"] += [
-            {"name": name, "kind": "op", "start_ns": at, "dur_ns": 50_000},
-            {"name": name, "kind": "annotation", "start_ns": at, "dur_ns": 60_000},
-        ]
-        run["kernels"].append({"name": name, "start_ns": at + 10_000, "dur_ns": 40_000 + i, "device": 0})
-        run["copies"].append({"name": name, "kind": "memcpy", "start_ns": at + 55_000, "dur_ns": 2_000 + i, "device": 0})
-    return run
 
 
 @pytest.fixture

@@ -37,6 +37,22 @@ void add_label(model::RunInfo& info, const std::string& key, const std::string& 
   if (!value.empty() && model::check_label_value(key, value)) info.labels[key] = value;
 }
 
+/// Of a profile that the Python package or a tool measured.
+void describe_framework(const json& framework, model::RunInfo& info) {
+  const std::string name = text_of(framework, "name");
+  for (const auto& [known, backend] :
+       {std::pair{"torch", "pytorch"}, std::pair{"onnxruntime", "onnxruntime"},
+        std::pair{"tensorflow", "tensorflow"}, std::pair{"openvino", "openvino"},
+        std::pair{"tensorrt", "tensorrt"}}) {
+    if (name == known) info.backend = backend;
+  }
+  if (!name.empty() && !text_of(framework, "version").empty())
+    info.versions[name] = text_of(framework, "version");
+  for (const auto& [key, value] : member(framework, "versions").items()) {
+    if (value.is_string()) info.versions[key] = value;
+  }
+}
+
 void describe(const json& document, model::RunInfo& info) {
   info.tool = "neurolens";
   info.tool_version = text_of(document, "tool_version");
@@ -48,6 +64,7 @@ void describe(const json& document, model::RunInfo& info) {
     const std::string version = text_of(library, "version");
     if (!version.empty()) info.versions["onnxruntime"] = version;
   }
+  describe_framework(member(document, "framework"), info);
   for (const auto& [key, value] : member(document, "labels").items()) {
     if (value.is_string() && model::check_label_key(key)) add_label(info, key, value);
   }
