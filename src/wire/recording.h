@@ -3,6 +3,7 @@
 // their own, so that a reader can tell how far a file is sound. Little endian, all sizes multiples of 8. A
 // chunk says of whom its records are; nothing that it needs stands behind it.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,10 +21,13 @@ inline constexpr uint32_t kChunkMagic = 0x4B434C4E;  // "NLCK"
 inline constexpr uint32_t kNoProcess = ~0u;          ///< losses that are of none
 inline constexpr size_t kMaxChunkBytes = 1 << 20;    ///< of a payload
 
+inline constexpr size_t kBootIdBytes = 40;
+
 struct FileHeader {
   char magic[8];
   uint32_t version;
-  uint32_t bytes;  ///< of this header; the chunks follow
+  uint32_t bytes;              ///< of this header; the chunks follow
+  char boot_id[kBootIdBytes];  ///< of the system whose CLOCK_MONOTONIC the times are of, filled up with 0
 };
 
 enum class ChunkKind : uint32_t {
@@ -148,9 +152,10 @@ void append_bytes(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-inline void append_file_header(std::string& out) {
-  FileHeader header{{}, kRecordingVersion, sizeof(FileHeader)};
+inline void append_file_header(std::string& out, std::string_view boot_id) {
+  FileHeader header{{}, kRecordingVersion, sizeof(FileHeader), {}};
   std::memcpy(header.magic, kRecordingMagic, sizeof header.magic);
+  std::memcpy(header.boot_id, boot_id.data(), std::min(boot_id.size(), kBootIdBytes));
   append_bytes(out, header);
 }
 

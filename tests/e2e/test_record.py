@@ -77,6 +77,8 @@ def test_a_program_becomes_a_run(recorder, tmp_path):
     recorder("verify", run)
     assert [row["name"] for row in recorder.rows(run, "SELECT name FROM spans WHERE kind = 'annotation' ORDER BY start_ns")] == [
         "prefill", "attention"]
+    clocks = recorder.rows(run, "SELECT method, bound_ns FROM clock_fits")
+    assert clocks and all(clock == {"method": "same_clock", "bound_ns": 0} for clock in clocks)
     (whole,) = recorder.rows(run, "SELECT pass, dur_ns, start_ns FROM iterations")
     (scope,) = recorder.rows(run, "SELECT start_ns, dur_ns FROM spans WHERE name = 'prefill'")
     assert whole["pass"] == "recorded" and whole["dur_ns"] == data["workload"]["wall_ns"]

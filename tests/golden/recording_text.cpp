@@ -16,7 +16,7 @@ using wire::Word;
 
 class Recording {
  public:
-  Recording() { wire::append_file_header(file_); }
+  Recording() { wire::append_file_header(file_, "00000000-0000-4000-8000-000000000001"); }
 
   void take(const std::string& line) {
     std::istringstream words(line);

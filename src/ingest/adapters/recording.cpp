@@ -524,6 +524,7 @@ class Recording {
       clock.base_unix_ns = clock_->unix_ns - clock_->monotonic_ns;
       info_.extensions["recording"]["clock_bound_ns"] = clock_->bound_ns;
     }
+    clock.identity = model::monotonic_identity(reader_.boot_id());
     info_.clocks.push_back(clock);
   }
 
