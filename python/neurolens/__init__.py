@@ -4,6 +4,10 @@
     run.table("kernels", ["name", "dur_ns"], where="dur_ns > 1000000")
     run.sql("SELECT name, sum(dur_ns) AS total_ns FROM kernels GROUP BY 1")
 
+Profiling code of this process, with and without the profiler of its framework, as a run:
+
+    run = neurolens.profile(model, inputs=x)
+
 Markers are scopes, marks and counters, recorded by ``neurolens record``. Without a recording every call returns at
 once; without the compiled part (``neurolens._markers``) it does so always.
 
@@ -21,6 +25,7 @@ import os
 
 from neurolens._cli import Error
 from neurolens._decorate import decorated
+from neurolens._profile import Profile, profile
 from neurolens._run import Run, open
 
 try:
@@ -41,4 +46,15 @@ def include_dir():
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
 
-__all__ = ["Error", "Run", "counter", "include_dir", "is_recording", "mark_event", "open", "scope"]
+__all__ = [
+    "Error",
+    "Profile",
+    "Run",
+    "counter",
+    "include_dir",
+    "is_recording",
+    "mark_event",
+    "open",
+    "profile",
+    "scope",
+]

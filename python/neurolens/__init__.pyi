@@ -2,6 +2,8 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar
 
 from neurolens._cli import Error as Error
+from neurolens._profile import Profile as Profile
+from neurolens._profile import profile as profile
 from neurolens._run import Run as Run
 from neurolens._run import open as open
 

@@ -155,6 +155,18 @@ PassPlan plan_of(const json& document) {
   return plan;
 }
 
+/// The member if it is a text, else empty: other programs write such files, too.
+std::string text_of(const json& object, const char* key) {
+  return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+}
+
+ErrorCode code_named(const std::string& name) {
+  for (int i = 0; i < static_cast<int>(ErrorCode::kInternal); i++) {
+    if (name == error_code_name(static_cast<ErrorCode>(i))) return static_cast<ErrorCode>(i);
+  }
+  return ErrorCode::kInternal;
+}
+
 Result<json> measured(const std::string& folder) {
   NL_TRY(const std::string text, read_file(folder + "/plan.json"));
   const json document = json::parse(text, nullptr, false);
@@ -184,13 +196,13 @@ json plan_json(const PassPlan& plan) {
 int measure_model(const std::string& folder) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody else ends it if the one who waits for it is killed
   const auto passes = measured(folder);
-  const bool written = passes ? write_file_durably(folder + "/passes.json", passes->dump()).has_value()
-                              : write_file_durably(folder + "/error.json",
-                                                   json{{"code", static_cast<int>(passes.error().code)},
-                                                        {"message", passes.error().message},
-                                                        {"hint", passes.error().hint}}
-                                                       .dump())
-                                    .has_value();
+  const bool written =
+      passes ? write_file_durably(folder + "/passes.json", passes->dump()).has_value()
+             : write_file_durably(folder + "/error.json", json{{"code", error_code_name(passes.error().code)},
+                                                               {"message", passes.error().message},
+                                                               {"hint", passes.error().hint}}
+                                                              .dump())
+                   .has_value();
   return passes && written ? 0 : 1;
 }
 
@@ -198,8 +210,7 @@ Result<json> read_passes(const std::string& folder) {
   const auto failed = read_file(folder + "/error.json");
   const json error = failed ? json::parse(*failed, nullptr, false) : json();
   if (error.is_object())
-    return Error{static_cast<ErrorCode>(error.value("code", 0)), error.value("message", ""),
-                 error.value("hint", "")};
+    return Error{code_named(text_of(error, "code")), text_of(error, "message"), text_of(error, "hint")};
   NL_TRY(const std::string text, read_file(folder + "/passes.json"));
   json passes = json::parse(text, nullptr, false);
   if (passes.is_discarded()) return Error{ErrorCode::kInternal, "passes.json is damaged"};

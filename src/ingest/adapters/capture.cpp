@@ -18,6 +18,7 @@ namespace {
 using model::TableId;
 using nlohmann::json;
 namespace iterations = model::iterations;
+namespace tracks = model::tracks;
 
 constexpr std::string_view kSchema = "neurolens.capture/1";
 
@@ -36,6 +37,22 @@ void add_label(model::RunInfo& info, const std::string& key, const std::string& 
   if (!value.empty() && model::check_label_value(key, value)) info.labels[key] = value;
 }
 
+/// Of a profile that the Python package or a tool measured.
+void describe_framework(const json& framework, model::RunInfo& info) {
+  const std::string name = text_of(framework, "name");
+  for (const auto& [known, backend] :
+       {std::pair{"torch", "pytorch"}, std::pair{"onnxruntime", "onnxruntime"},
+        std::pair{"tensorflow", "tensorflow"}, std::pair{"openvino", "openvino"},
+        std::pair{"tensorrt", "tensorrt"}}) {
+    if (name == known) info.backend = backend;
+  }
+  if (!name.empty() && !text_of(framework, "version").empty())
+    info.versions[name] = text_of(framework, "version");
+  for (const auto& [key, value] : member(framework, "versions").items()) {
+    if (value.is_string()) info.versions[key] = value;
+  }
+}
+
 void describe(const json& document, model::RunInfo& info) {
   info.tool = "neurolens";
   info.tool_version = text_of(document, "tool_version");
@@ -47,6 +64,7 @@ void describe(const json& document, model::RunInfo& info) {
     const std::string version = text_of(library, "version");
     if (!version.empty()) info.versions["onnxruntime"] = version;
   }
+  describe_framework(member(document, "framework"), info);
   for (const auto& [key, value] : member(document, "labels").items()) {
     if (value.is_string() && model::check_label_key(key)) add_label(info, key, value);
   }
@@ -82,6 +100,7 @@ class Iterations {
     }
     constexpr auto kTable = TableId::iterations;
     const size_t row = writer_.add(kTable);
+    writer_.set_track(kTable, row, iterations::track_id, kWorkload);
     writer_.set_text(kTable, row, iterations::pass, text_of(iteration, "pass"));
     writer_.set(kTable, row, iterations::warm_up, member(iteration, "warm_up") == json(true) ? 1 : 0);
     writer_.set(kTable, row, iterations::start_ns, *start);
@@ -91,9 +110,18 @@ class Iterations {
     info_.counts.stored++;
     return writer_.flush_if_large();
   }
-  Result<void> finish() { return writer_.flush(); }
+  Result<void> finish() {
+    constexpr auto kTable = TableId::tracks;
+    const size_t row = writer_.add(kTable);
+    writer_.set_text(kTable, row, tracks::kind, "other");
+    writer_.set_text(kTable, row, tracks::thread_name, "workload");
+    writer_.set(kTable, row, tracks::clock_id, 0);
+    return writer_.flush();
+  }
 
  private:
+  static constexpr int32_t kWorkload = 0;  ///< the only track
+
   RowWriter writer_;
   model::RunInfo& info_;
 };
