@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -159,6 +160,15 @@ def fresh(tmp_path):
     return tmp_path / "venv"
 
 
+def interpreter(version):
+    """An interpreter of that version, in the path or kept by pyenv."""
+    kept = pathlib.Path(os.environ.get("PYENV_ROOT") or pathlib.Path.home() / ".pyenv").glob(f"versions/{version}.*/bin/python3")
+    for path in [*kept, shutil.which(f"python{version}")]:
+        if path and subprocess.run([path, "-c", "import venv"], stderr=subprocess.DEVNULL).returncode == 0:
+            return path
+    pytest.skip(f"no Python {version}")
+
+
 def install(wheel, folder):
     subprocess.run(offline([folder / "bin/pip", "install", "-q", "--no-index", "--disable-pip-version-check", wheel]), check=True)
 
@@ -180,7 +190,10 @@ with neurolens.scope("prefill"):
 """
 
 
-def test_the_installed_package_records_reads_and_compiles(fresh, tmp_path):
+@pytest.mark.parametrize("version", ["3.9", "3.10", "3.11", "3.12", "3.13"])
+def test_the_installed_package_records_reads_and_compiles(version, tmp_path):
+    fresh = tmp_path / "venv"
+    subprocess.run([interpreter(version), "-m", "venv", fresh], check=True)
     install(package("neurolens-*_x86_64.whl"), fresh)
     python, program = fresh / "bin/python", fresh / "bin/neurolens"
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "NEUROLENS_PROGRAM")}
