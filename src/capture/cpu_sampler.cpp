@@ -47,6 +47,12 @@ uint64_t time_of(uint32_t type, std::string_view body) {
   return Body(body.substr(at)).take<uint64_t>();
 }
 
+/// Samples without names are better than none.
+void add_names(SamplingEnd& end) {
+  const auto named = name_frames(end.path);
+  if (!named) end.unnamed_reason = named.error().message;
+}
+
 }  // namespace
 
 // ---- Starting
@@ -276,7 +282,7 @@ Result<SamplingEnd> CpuSampler::finish() {
   NL_CHECK(writer_.finish(facts()));
   SamplingEnd end{{}, options_.path, writer_.recorded(), writer_.lost(), throttled_, has_.with_kernel};
   { const SampleWriter closed = std::move(writer_); }  // and with it the lock of the file
-  NL_CHECK(name_frames(options_.path));
+  add_names(end);
   return end;
 }
 
@@ -303,6 +309,22 @@ Result<SamplingEnd> sample_around(const SamplerOptions& options, const std::func
   NL_CHECK(drained);
   auto end = (*sampler)->finish();
   if (!ran) return ran.error();
+  return end;
+}
+
+Result<SamplingEnd> recover_samples(const std::string& path) {
+  SamplingEnd end;
+  end.path = path;
+  NL_CHECK(RecordingFile::reopen(path, [&](const wire::ChunkHeader& header, std::string_view payload) {
+    if (header.kind == wire::ChunkKind::kSamples) end.recorded += header.records;
+    if (header.kind == wire::ChunkKind::kLosses && payload.size() >= sizeof end.lost)
+      std::memcpy(end.lost.data(), payload.data(), sizeof end.lost);
+    if (header.kind != wire::ChunkKind::kSampling) return;
+    const auto facts = Body(payload).take<wire::SamplingFacts>();
+    end.throttled = facts.throttled;
+    end.with_kernel = facts.with_kernel != 0;
+  }));
+  add_names(end);
   return end;
 }
 

@@ -30,6 +30,7 @@ struct SamplingEnd {
   uint64_t throttled = 0;  ///< how often the kernel held samples back
   bool with_kernel =
       true;  ///< false: what runs inside of the kernel is not sampled, as that is not permitted
+  std::string unnamed_reason = {};  ///< not empty: frames are modules and addresses, and why
 };
 
 class CpuSampler {
@@ -88,5 +89,8 @@ class CpuSampler {
 /// Samples what `run` starts on this thread; a thread of its own drains the rings meanwhile. If sampling is
 /// not possible, `run` runs without and the end says why.
 Result<SamplingEnd> sample_around(const SamplerOptions& options, const std::function<Result<void>()>& run);
+
+/// What a sampler that was killed has left in its file, with names for the frames.
+Result<SamplingEnd> recover_samples(const std::string& path);
 
 }  // namespace nl::capture

@@ -288,6 +288,7 @@ Result<RecordingEnd> record_around(const RecorderOptions& options,
     while (drained && !has_ended.load(std::memory_order_acquire)) {
       const auto markers = recorder->poll();
       if (!markers) drained = markers.error();
+      if (markers && options.wants_dump()) options.take_dump(recorder->dump("dump.nlr"));
       if (!markers || *markers < kMany) std::this_thread::sleep_for(kPause);
     }
   });

@@ -26,6 +26,9 @@ struct RecorderOptions {
   std::optional<int> wait_ms = {};  ///< a thread waits for room so long; else it loses markers at once
   /// Only the last markers are kept, between half of limit_bytes and all, and written by dump or finish.
   bool is_flight_recorder = false;
+  /// record_around, of a flight recorder: asked after each poll whether to dump, and given what came of it.
+  std::function<bool()> wants_dump = [] { return false; };
+  std::function<void(Result<struct RecordingEnd>)> take_dump = {};
 };
 
 struct RecordingEnd {

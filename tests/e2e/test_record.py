@@ -1,8 +1,11 @@
 """neurolens record: a program under the recorder becomes a run."""
 
+import ctypes
+import errno
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -38,6 +41,22 @@ def recorder(tmp_path):
     return Neurolens(tmp_path / "ledger", {"PYTHONPATH": str(BUILD / "python")})
 
 
+BUSY = """
+import hashlib, sys, time
+def burn(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        hashlib.sha256(b"x" * 100_000).hexdigest()
+def outer(seconds):
+    burn(seconds)
+outer(float(sys.argv[1]))
+"""
+
+
+def can_sample(recorder):
+    return {"cpu_sampling", "ok"} in [{c["check"], c["status"]} for c in recorder("doctor", "--json", code=None).data["checks"]]
+
+
 def recordings(neurolens):
     folder = neurolens.ledger / "recordings"
     return sorted(folder.iterdir()) if folder.exists() else []
@@ -50,7 +69,9 @@ def test_a_program_becomes_a_run(recorder, tmp_path):
     assert data["markers"] == {"recorded": 6, "lost": {}} and data["workload"]["exit_code"] == 0
     assert "recording True" in result.err and "recording True" not in result.out
     folder = pathlib.Path(data["artifacts"])
-    assert sorted(p.name for p in folder.iterdir()) == ["capture.json", "recording.nlr", "stderr.txt", "stdout.txt"]
+    kept = {p.name for p in folder.iterdir()}
+    assert kept - {"samples.nlr"} == {"capture.json", "recording.nlr", "stderr.txt", "stdout.txt"}
+    assert ("samples.nlr" in kept) == (data["samples"]["recorded"] > 0)
     assert (folder / "stdout.txt").read_text() == "recording True\n"
     run = data["run_id"]
     recorder("verify", run)
@@ -144,3 +165,121 @@ def test_a_killed_recorder_is_recovered(recorder, tmp_path):
     assert recorder.value(recording["run_id"], "SELECT count(*) FROM spans WHERE name = 'attention'") == 1
     assert recordings(recorder) == []
     assert recorder("record", "--recover", "--json").data["runs"] == []
+
+
+# ---- Samples
+
+
+@pytest.fixture
+def busy(recorder, tmp_path):
+    (tmp_path / "busy.py").write_text(BUSY)
+    if not can_sample(recorder):
+        pytest.skip("the kernel refuses samples")
+    return [sys.executable, tmp_path / "busy.py"]
+
+
+def test_processor_time_is_sampled(recorder, busy):
+    data = recorder("record", "--silent", "--hz", "999", "--json", "--", *busy, "0.5").data
+    samples = data["samples"]
+    assert samples["recorded"] > 100 and samples["lost"] == {} and "absent_reason" not in samples
+    run = data["run_id"]
+    recorder("verify", run)
+    assert recorder.value(run, "SELECT count(*) FROM samples") == samples["recorded"]
+    cpu_ns = data["workload"]["user_ns"] + data["workload"]["system_ns"]
+    sampled_ns = recorder.value(run, "SELECT sum(weight)::BIGINT FROM samples")
+    if samples["with_kernel"]:
+        assert 0.8 * cpu_ns < sampled_ns < 1.2 * cpu_ns
+    shown = recorder("show", run, "--json").data["recorded_times"]["functions"]
+    assert [row["own_ns"] for row in shown] == sorted((row["own_ns"] for row in shown), reverse=True)
+    assert all(0 < row["own_ns"] <= row["total_ns"] for row in shown) and 0.5 < sum(row["share"] for row in shown) <= 1
+    assert "Top functions" in recorder("show", run).out
+
+
+def test_samples_are_on_the_clock_of_the_markers(recorder, busy, tmp_path):
+    if not list(BUILD.glob("python/neurolens/_markers*.so")):
+        pytest.skip("the Python package was not built")
+    (tmp_path / "marked.py").write_text("import neurolens\n" + BUSY.replace("    burn(seconds)", "    with neurolens.scope('burning'):\n        burn(seconds)"))
+    run = recorder("record", "--silent", "--hz", "999", "--json", "--", busy[0], tmp_path / "marked.py", "0.5").data["run_id"]
+    inside = recorder.value(run, "SELECT coalesce(sum(weight), 0)::BIGINT FROM samples s, spans p WHERE p.name = 'burning'"
+                                 " AND s.start_ns BETWEEN p.start_ns AND p.start_ns + p.dur_ns")
+    assert inside > 300_000_000
+    (scope,) = recorder("show", run, "--json").data["recorded_times"]["scopes"]
+    assert scope["name"] == "burning" and scope["calls"] == 1 and scope["own_ns"] == scope["total_ns"] > 400_000_000
+    assert "Top scopes" in recorder("show", run).out
+
+
+def test_without_samples(recorder, busy):
+    data = recorder("record", "--silent", "--hz", "0", "--json", "--", *busy, "0.1").data
+    assert data["samples"]["recorded"] == 0 and data["samples"]["absent_reason"]
+    assert recorder.value(data["run_id"], "SELECT count(*) FROM samples") == 0
+    recorder("record", "--hz", "10000", "--", *busy, "0.1", code=BAD_INPUT)
+
+
+def refuse_perf_events():
+    """From now on perf_event_open gives EACCES to this process and what it starts, as kernel.perf_event_paranoid can."""
+    number = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
+    load, equal, give = 0x20, 0x15, 0x06
+    program = b"".join(struct.pack("HBBI", *step) for step in [
+        (load, 0, 0, 0), (equal, 0, 1, number), (give, 0, 0, 0x00050000 | errno.EACCES), (give, 0, 0, 0x7FFF0000)])
+    steps = ctypes.create_string_buffer(program)
+    filter = struct.pack("HxxxxxxP", 4, ctypes.addressof(steps))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_rights, set_filter, by_filter = 38, 22, 2
+    assert libc.prctl(no_new_rights, 1, 0, 0, 0) == 0 and libc.prctl(set_filter, by_filter, filter, 0, 0) == 0
+
+
+def test_where_the_kernel_refuses_the_program_runs_all_the_same(recorder, busy):
+    result = recorder("record", "--silent", "--json", "--", *busy, "0.1", preexec_fn=refuse_perf_events)
+    assert result.data["workload"]["exit_code"] == 0
+    samples = result.data["samples"]
+    assert samples["recorded"] == 0 and "perf_event" in samples["absent_reason"] and samples["with_kernel"] is False
+    shown = recorder("record", "--silent", "--", *busy, "0.1", preexec_fn=refuse_perf_events).out
+    assert [line for line in shown.splitlines() if "samples" in line and "perf_event_open" in line]
+
+
+def test_samples_of_a_killed_recorder_are_recovered(recorder, busy):
+    running = subprocess.Popen(recorder.command("record", "--silent", "--hz", "999", "--", *busy, "600"),
+                               env=recorder.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not any(p.stat().st_size > 20_000 for p in recorder.ledger.glob("recordings/*/samples.nlr")):
+        assert time.monotonic() < deadline and running.poll() is None
+        time.sleep(0.05)
+    running.kill()
+    running.communicate(timeout=60)
+    for pid in pids_of(busy[1]):
+        os.kill(pid, signal.SIGKILL)
+    (recording,) = recorder("record", "--recover", "--json").data["runs"]
+    assert recording["samples"]["recorded"] > 100
+    assert recorder.value(recording["run_id"], "SELECT count(*) FROM samples WHERE stack LIKE '%sha256%' OR stack LIKE '%+0x%'") > 0
+
+
+# ---- The flight recorder
+
+
+@needs_extension
+@pytest.mark.parametrize("way", ["dump", "signal"])
+def test_a_flight_recorder_gives_what_it_holds_and_goes_on(recorder, tmp_path, way):
+    ready = tmp_path / "ready"
+    running = subprocess.Popen(recorder.command("record", "--silent", "--ring", "1", "--set", "model=tiny", "--", sys.executable,
+                                                tmp_path / "program.py", ready),
+                               env=recorder.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not ready.exists():
+        assert time.monotonic() < deadline and running.poll() is None
+        time.sleep(0.02)
+    if way == "dump":
+        (recording,) = recorder("record", "--dump", "--json").data["runs"]
+        assert recording["markers"]["recorded"] == 7
+    else:
+        running.send_signal(signal.SIGUSR1)
+    while not recorder.runs():
+        assert time.monotonic() < deadline and running.poll() is None
+        time.sleep(0.1)
+    (run,) = recorder.run_ids()
+    assert recorder.rows(run, "SELECT name, dur_ns IS NULL AS is_open FROM spans WHERE name IN ('prefill', 'waiting') ORDER BY name") == [
+        {"name": "prefill", "is_open": False}, {"name": "waiting", "is_open": True}]
+    assert running.poll() is None, "the recording goes on"
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    assert len(recorder.run_ids()) == 2 and recordings(recorder) == []
+    recorder("record", "--dump", code=BAD_INPUT)

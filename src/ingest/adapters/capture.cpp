@@ -18,6 +18,7 @@ namespace {
 using model::TableId;
 using nlohmann::json;
 namespace iterations = model::iterations;
+namespace tracks = model::tracks;
 
 constexpr std::string_view kSchema = "neurolens.capture/1";
 
@@ -99,6 +100,7 @@ class Iterations {
     }
     constexpr auto kTable = TableId::iterations;
     const size_t row = writer_.add(kTable);
+    writer_.set_track(kTable, row, iterations::track_id, kWorkload);
     writer_.set_text(kTable, row, iterations::pass, text_of(iteration, "pass"));
     writer_.set(kTable, row, iterations::warm_up, member(iteration, "warm_up") == json(true) ? 1 : 0);
     writer_.set(kTable, row, iterations::start_ns, *start);
@@ -108,9 +110,18 @@ class Iterations {
     info_.counts.stored++;
     return writer_.flush_if_large();
   }
-  Result<void> finish() { return writer_.flush(); }
+  Result<void> finish() {
+    constexpr auto kTable = TableId::tracks;
+    const size_t row = writer_.add(kTable);
+    writer_.set_text(kTable, row, tracks::kind, "other");
+    writer_.set_text(kTable, row, tracks::thread_name, "workload");
+    writer_.set(kTable, row, tracks::clock_id, 0);
+    return writer_.flush();
+  }
 
  private:
+  static constexpr int32_t kWorkload = 0;  ///< the only track
+
   RowWriter writer_;
   model::RunInfo& info_;
 };

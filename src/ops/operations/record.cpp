@@ -2,13 +2,16 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/files.h"
 #include "base/path_text.h"
 #include "capture/document.h"
 #include "capture/recorder.h"
 #include "capture/workload.h"
+#include "ops/flight_dumps.h"
 #include "ops/import_file.h"
+#include "ops/record_samples.h"
 #include "ops/run_labels.h"
 #include "ops/run_names.h"
 #include "ops/text.h"
@@ -28,24 +31,29 @@ constexpr char kParameters[] = R"json({
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800,
                    "description": "seconds after which the program is asked to end (default: none)"},
     "ring": {"type": "integer", "minimum": 1, "maximum": 1000000,
-             "description": "flight recorder: keep only the last so many MB of markers"},
+             "description": "flight recorder: keep only the last so many MB of markers; SIGUSR1 or record --dump makes a run of them"},
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 4096,
               "description": "MB of markers on disk; those beyond are lost, and counted"},
     "wait": {"type": "integer", "minimum": 1, "maximum": 60000,
              "description": "milliseconds that a thread of the program waits for room before it loses markers (default: none)"},
+    "hz": {"type": "integer", "minimum": 0, "maximum": 9999, "default": 99,
+           "description": "samples of a second of processor time of each thread; 0: none"},
+    "dump": {"type": "boolean", "description": "make a run of what the flight recorders of this ledger hold by now; they go on"},
     "recover": {"type": "boolean", "description": "import what recorders that were killed have left"},
     "set": {"type": "array", "items": {"type": "string"},
             "description": "label=value for the run, such as model=llama-3-8b; may be repeated"}
   }})json";
 
 constexpr char kResult[] = R"json({
-  "description": "one recording; with recover: {runs: [recording]}",
-  "definitions": {"recording": {"type": "object", "required": ["run_id", "markers", "artifacts"],
+  "description": "one recording; with recover and dump: {runs: [recording]}",
+  "definitions": {"recording": {"type": "object", "required": ["run_id", "markers", "samples", "artifacts"],
     "properties": {
       "run_id": {"type": "string"},
       "workload": {"type": "object", "required": ["command", "exit_code", "wall_ns", "user_ns", "system_ns"]},
       "markers": {"type": "object", "required": ["recorded", "lost"],
                   "description": "recorded + lost, by reason, = set by the program"},
+      "samples": {"type": "object", "required": ["recorded", "lost", "with_kernel"],
+                  "description": "of the processors' time; absent_reason says why there are none"},
       "artifacts": {"type": "string", "description": "folder with what was run, what it wrote and what it ran on"}}}},
   "anyOf": [{"$ref": "#/definitions/recording"},
             {"type": "object", "required": ["runs"],
@@ -116,14 +124,18 @@ json iteration_of(const capture::WorkloadEnd& end, const json& clock) {
 /// A program may set no markers: then the run holds how it ran. What was recorded is imported even if Ctrl-C
 /// ended it.
 Result<json> import_recording(Context context, store::Ledger& ledger, const std::string& folder,
-                              const capture::RecordingEnd& end) {
+                              const capture::RecordingEnd& end, const capture::SamplingEnd& samples) {
   context.cancelled = [] { return false; };
   const std::string artifacts = folder + "/artifacts";
   std::vector<std::string> paths = {artifacts + "/capture.json"};
-  if (end.recorded > 0) {
-    paths.push_back(artifacts + "/recording.nlr");
-    NL_CHECK(rename_to_new(end.path, paths.back()));
-  }
+  const auto add = [&](uint64_t recorded, const std::string& path, const char* name) -> Result<void> {
+    if (recorded == 0) return {};
+    paths.push_back(artifacts + name);
+    NL_CHECK(rename_to_new(path, paths.back()));
+    return {};
+  };
+  NL_CHECK(add(end.recorded, end.path, "/recording.nlr"));
+  NL_CHECK(add(samples.recorded, samples.path, "/samples.nlr"));
   ImportOptions options;
   options.as_one = true;
   options.artifacts = artifacts;
@@ -131,12 +143,14 @@ Result<json> import_recording(Context context, store::Ledger& ledger, const std:
   remove_tree(folder);
   return json{{"run_id", report.run_id},
               {"markers", {{"recorded", end.recorded}, {"lost", capture::losses_json(end.lost)}}},
+              {"samples", samples_json(samples)},
               {"artifacts", ledger.run_folder(report.run_id) + "/artifacts"}};
 }
 
 void warn(const json& recording, std::vector<std::string>& warnings) {
   for (const auto& [reason, n] : recording["markers"]["lost"].items())
     warnings.push_back(fmt::format("{} lost: {}", counted(n, "marker"), reason));
+  warn_of_samples(recording["samples"], warnings);
   const json workload = recording.value("workload", json::object());
   if (workload.contains("cut_short"))
     warnings.push_back("the program was stopped: " + workload["cut_short"].get<std::string>());
@@ -145,22 +159,47 @@ void warn(const json& recording, std::vector<std::string>& warnings) {
                        " that the program left behind were ended");
 }
 
+/// What a flight recorder holds by now, in a folder of its own; the recording goes on.
+Result<json> import_dump(Context context, const std::string& folder, const capture::RecordingEnd& end,
+                         const GivenLabels& labels) {
+  const std::string dump = folder + "/dump";
+  NL_CHECK(make_folders(dump + "/artifacts"));
+  NL_TRY(const std::string document, read_file(folder + "/artifacts/capture.json"));
+  NL_CHECK(replace_file(dump + "/artifacts/capture.json", document));
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_TRY(json recording, import_recording(context, ledger, dump, end, {"not in a dump"}));
+  std::vector<std::string> warnings;
+  NL_CHECK(apply_labels(context, ledger, recording["run_id"], labels, warnings));
+  return recording;
+}
+
 Result<Outcome> record(Context& context, store::Ledger& ledger, const json& parameters) {
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
   NL_TRY(const std::string folder, new_folder(context));
-  const auto recorder = recorder_options(parameters, folder);
+  auto recorder = recorder_options(parameters, folder);
   auto workload = workload_options(context, parameters, folder);
+  std::optional<FlightDumps> dumps;
+  if (recorder.is_flight_recorder) {
+    dumps.emplace(folder,
+                  [&](const capture::RecordingEnd& end) { return import_dump(context, folder, end, given); });
+    dumps->serve(recorder, workload);
+  }
   json document = capture::describe_capture(
       context.command, workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder);
   document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
   NL_CHECK(write_capture(document, folder));
   capture::WorkloadEnd end;
+  capture::SamplingEnd samples;
   auto recorded =
       capture::record_around(recorder, [&](const std::vector<std::string>& environment) -> Result<void> {
         workload.environment = environment;
-        NL_TRY(end, capture::run_workload(workload));
+        NL_TRY(samples, run_sampled(parameters, folder, [&]() -> Result<void> {
+                 NL_TRY(end, capture::run_workload(workload));
+                 return {};
+               }));
         return {};
       });
+  if (dumps) dumps->finish();
   if (!recorded) {
     remove_tree(folder);
     return std::move(recorded.error());
@@ -169,7 +208,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   document["iterations"] = {iteration_of(end, document["clock"])};
   NL_CHECK(write_capture(document, folder));
   Outcome outcome;
-  NL_TRY(outcome.data, import_recording(context, ledger, folder, *recorded));
+  NL_TRY(outcome.data, import_recording(context, ledger, folder, *recorded, samples));
   outcome.data["workload"] = document["workload"];
   const std::string run_id = outcome.data["run_id"];
   NL_CHECK(apply_labels(context, ledger, run_id, given, outcome.warnings));
@@ -187,7 +226,8 @@ Result<Outcome> recover_all(Context& context, store::Ledger& ledger) {
     const std::string folder = recordings_folder(context) + "/" + name;
     const auto end = capture::recover(folder + "/markers");
     if (!end && end.error().code == ErrorCode::kConflict) continue;
-    auto recording = end ? import_recording(context, ledger, folder, *end) : Result<json>(end.error());
+    auto recording = end ? import_recording(context, ledger, folder, *end, recovered_samples(folder))
+                         : Result<json>(end.error());
     if (recording) {
       warn(*recording, outcome.warnings);
       outcome.data["runs"].push_back(std::move(*recording));
@@ -201,10 +241,18 @@ Result<Outcome> recover_all(Context& context, store::Ledger& ledger) {
   return outcome;
 }
 
+Result<Outcome> dump_all(const Context& context) {
+  Outcome outcome;
+  NL_TRY(outcome.data["runs"], dump_recordings(recordings_folder(context), context.cancelled));
+  outcome.next = {"neurolens show " + short_id(outcome.data["runs"].back()["run_id"])};
+  return outcome;
+}
+
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_CHECK(may_name_files(context));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   if (parameters.value("recover", false)) return recover_all(context, ledger);
+  if (parameters.value("dump", false)) return dump_all(context);
   if (!parameters.contains("command") || parameters["command"].empty())
     return Error{ErrorCode::kBadInput, "no command to record", "neurolens record -- python serve.py"};
   return record(context, ledger, parameters);
@@ -220,12 +268,14 @@ std::string recording_text(const json& recording, const TextStyle& style) {
                        dim("CPU     ", style), duration_text(workload["user_ns"]),
                        duration_text(workload["system_ns"]), bytes_text(workload["peak_memory_bytes"]));
   } else {
-    out += "  recovered\n";
+    out += "\n";
   }
   int64_t lost = 0;
   for (const auto& [reason, n] : recording["markers"]["lost"].items()) lost += n.get<int64_t>();
-  return out + fmt::format("  {}  {} recorded, {} lost\n", dim("markers ", style),
-                           grouped(recording["markers"]["recorded"]), grouped(lost));
+  return out +
+         fmt::format("  {}  {} recorded, {} lost\n", dim("markers ", style),
+                     grouped(recording["markers"]["recorded"]), grouped(lost)) +
+         samples_text(recording["samples"], style);
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
@@ -240,8 +290,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_record() {
   static constexpr Operation kOperation{
       "record",
-      "Run a program and keep its markers, its output and what it ran on as a run",
-      "you want to see what a program did when: scopes, marks and counters that it sets",
+      "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
+      "you want to see what a program did when: scopes, marks and counters that it sets, functions that ran",
       "you want the kernels of a GPU: its profiler; the nodes of an ONNX model: profile",
       "neurolens record -- python serve.py",
       kParameters,

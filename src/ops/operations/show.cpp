@@ -4,6 +4,7 @@
 
 #include "assemble/assemble.h"
 #include "ops/iteration_times.h"
+#include "ops/recorded_times.h"
 #include "ops/run_names.h"
 #include "ops/run_state.h"
 #include "ops/text.h"
@@ -30,7 +31,12 @@ constexpr char kResult[] = R"({
                "ops", "layers", "top_of", "top", "tables", "bundle_bytes", "labels", "past_labels", "tags",
                "notes", "baselines"]})";
 
-std::string next_query(const std::string& top_of) {
+std::string next_query(const json& data) {
+  const std::string top_of = data["top_of"];
+  const bool is_sampled = !data["recorded_times"].is_null() && !data["recorded_times"]["functions"].empty();
+  if (data["top"].empty() && is_sampled)
+    return "SELECT stack, sum(weight) AS total_ns FROM samples GROUP BY stack ORDER BY total_ns DESC LIMIT "
+           "20";
   if (top_of == "layers") return "SELECT name, op_type, calls, dur_ns FROM ops ORDER BY dur_ns DESC LIMIT 20";
   return fmt::format(
       "SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns FROM {} GROUP BY name ORDER BY total_ns DESC "
@@ -53,6 +59,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto files, store::run_files(named.bundle));
   NL_TRY(json data, store::summarize_run(engine, files, parameters.value("top", 5)));
   NL_TRY(data["iterations"], iteration_times(files));
+  NL_TRY(data["recorded_times"], recorded_times(files, document, parameters.value("top", 5)));
   data["run_id"] = named.run_id;
   data["format"] = document["sources"][0]["format"];
   data["backend"] = document["software"]["backend"];
@@ -73,7 +80,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome;
   outcome.data = std::move(data);
   const std::string id = short_id(named.run_id);
-  outcome.next.push_back(fmt::format("neurolens query {} \"{}\"", id, next_query(outcome.data["top_of"])));
+  outcome.next.push_back(fmt::format("neurolens query {} \"{}\"", id, next_query(outcome.data)));
   outcome.next.push_back("neurolens verify " + id);
   return outcome;
 }
@@ -220,7 +227,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
                        counted(data["ops"]["names"], "name"));
   }
   out += layers_text(data["layers"], style);
-  return out + records_text(data, style) + top_text(data, style);
+  return out + records_text(data, style) + top_text(data, style) +
+         recorded_times_text(data["recorded_times"], style);
 }
 
 }  // namespace

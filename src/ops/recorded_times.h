@@ -1,0 +1,23 @@
+#pragma once
+// Where the time of a recorded program went: its scopes by the time that is their own, and the functions that
+// were sampled.
+
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "ops/operation.h"
+#include "store/run_views.h"
+
+namespace nl::ops {
+
+/// {scopes: [{name, calls, own_ns, total_ns}], functions: [{name, own_ns, total_ns, share}]}, the longest own
+/// times first, at most `top` of each; null if the run is of no recording. A function that calls itself
+/// counts once in `total_ns`; `share` is of all samples.
+Result<nlohmann::json> recorded_times(const store::RunFiles& files, const nlohmann::json& document,
+                                      int64_t top);
+
+/// A table of each; nothing if there are none.
+std::string recorded_times_text(const nlohmann::json& times, const TextStyle& style);
+
+}  // namespace nl::ops
