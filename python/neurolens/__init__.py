@@ -21,6 +21,8 @@ once; without the compiled part (``neurolens._markers``) it does so always.
     neurolens.counter("batch", 8)
 """
 
+import os
+
 from neurolens._cli import Error
 from neurolens._decorate import decorated
 from neurolens._profile import Profile, profile
@@ -38,4 +40,21 @@ mark_event = _markers.mark_event
 counter = _markers.counter
 is_recording = _markers.is_recording
 
-__all__ = ["Error", "Profile", "Run", "counter", "is_recording", "mark_event", "open", "profile", "scope"]
+
+def include_dir():
+    """The folder to compile C and C++ programs with that set markers by ``#include <neurolens/neurolens.h>``."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+
+
+__all__ = [
+    "Error",
+    "Profile",
+    "Run",
+    "counter",
+    "include_dir",
+    "is_recording",
+    "mark_event",
+    "open",
+    "profile",
+    "scope",
+]

@@ -33,3 +33,6 @@ def counter(name: str, value: float, /) -> None:
 
 def is_recording() -> bool:
     """Whether markers are recorded. It does not change while the process runs."""
+
+def include_dir() -> str:
+    """The folder to compile C and C++ programs with that set markers by ``#include <neurolens/neurolens.h>``."""
