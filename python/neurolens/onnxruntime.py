@@ -73,7 +73,7 @@ class OnnxWorkload(Workload):
         """The options are lent: they cannot be copied, as they do not tell all that was set."""
         if not self.has_profiler:
             return
-        options, before = self._session.get_session_options(), None
+        options = self._session.get_session_options()
         before = options.enable_profiling, options.profile_file_prefix
         options.enable_profiling, options.profile_file_prefix = True, os.path.join(folder, "profile")
         try:

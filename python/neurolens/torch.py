@@ -44,10 +44,12 @@ class TorchWorkload(Workload):
     iterations come behind all others."""
 
     name = "torch"
-    has_profiler = True
 
     def __init__(self, run: Callable[[], Any]) -> None:
         super().__init__(_finished(run))
+        self.has_profiler = not getattr(torch.autograd.profiler, "_is_profiler_enabled", False)
+        if not self.has_profiler:
+            self.notes.append("no profiler: one of PyTorch is running already, and there can be one at a time")
         self.switches = not torch.cuda.is_available() and hasattr(torch.autograd, "_enable_record_function")
         self._profiler: Optional[torch.profiler.profile] = None
         self._is_started = False
@@ -68,6 +70,8 @@ class TorchWorkload(Workload):
         }
 
     def open_profiler(self, folder: str) -> None:
+        if not self.has_profiler:
+            return
         self._path = os.path.join(folder, _TRACE)
         self._profiler = torch.profiler.profile(activities=_activities(), record_shapes=True)
         if self.switches:
