@@ -80,7 +80,7 @@ std::vector<Capability> capabilities() {
       tool("nsys", "NEUROLENS_NSYS", "needed to read .nsys-rep files and to record NVIDIA GPUs"),
       tool("ncu", "NEUROLENS_NCU", "needed to read .ncu-rep files and for counters of NVIDIA GPUs"),
       tool("trtexec", "NEUROLENS_TRTEXEC", "needed only to time TensorRT engines"),
-      tool("rocprofv3", nullptr, "needed only to record AMD GPUs"),
+      tool("rocprofv3", "NEUROLENS_ROCPROFV3", "needed only to record AMD GPUs"),
       tool("git", nullptr, "without it a run does not know the commit of its code"),
   };
 }
