@@ -15,6 +15,7 @@
 #include "base/demangle.h"
 #include "base/files.h"
 #include "capture/elf_file.h"
+#include "capture/python_stacks.h"
 #include "capture/recording_file.h"
 
 namespace nl::capture {
@@ -37,9 +38,11 @@ class FrameReader {
   void take(const wire::ChunkHeader& header, std::string_view payload) {
     if (header.kind == wire::ChunkKind::kModules) take_modules(payload);
     if (header.kind == wire::ChunkKind::kFrames) take_frames(payload);
-    has_names_ = has_names_ || header.kind == wire::ChunkKind::kFrameNames;
+    has_names_ = has_names_ || (chunks_ == 1 && header.kind == wire::ChunkKind::kFrameNames);
+    chunks_++;
   }
   const std::map<uint32_t, ModuleFrames>& modules() const { return modules_; }
+  /// Written here before: names of machine code stand behind the first chunk, those of Python later.
   bool has_names() const { return has_names_; }
 
  private:
@@ -65,6 +68,7 @@ class FrameReader {
   }
 
   std::map<uint32_t, ModuleFrames> modules_;
+  uint64_t chunks_ = 0;
   bool has_names_ = false;
 };
 
@@ -108,10 +112,20 @@ std::vector<std::string> names_of(const ModuleFrames& module, std::span<const ui
   return names;
 }
 
+/// Of "py::forward:/srv/model.py", as Python writes it with -X perf.
+std::string python_name(std::string_view symbol) {
+  constexpr std::string_view kPrefix = "py::";
+  if (!symbol.starts_with(kPrefix)) return {};
+  symbol.remove_prefix(kPrefix.size());
+  const size_t colon = symbol.find(':');
+  if (colon == std::string_view::npos) return {};
+  return python_function_text(symbol.substr(0, colon), symbol.substr(colon + 1), 0);
+}
+
 /// As people read it, on one line, without the sign that separates frames.
 std::string readable(const std::string& symbol) {
-  std::string name = symbol;
-  if (is_mangled(symbol)) name = demangle(symbol).value_or(symbol);
+  std::string name = python_name(symbol);
+  if (name.empty()) name = is_mangled(symbol) ? demangle(symbol).value_or(symbol) : symbol;
   if (name.size() > kMaxNameBytes) name = name.substr(0, kMaxNameBytes - 3) + "...";
   for (char& c : name) {
     if (c == ';') c = ':';

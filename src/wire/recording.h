@@ -37,12 +37,14 @@ enum class ChunkKind : uint32_t {
   kLosses = 4,   ///< of one process, or kNoProcess, so far: a count for each Loss; the last chunk counts
   kEnd = 5,      ///< EndFacts; without it the recorder was killed
   // Samples of stacks, in a file of their own whose first chunk is kSampling.
-  kSampling = 6,    ///< SamplingFacts so far; the last chunk counts
-  kModules = 7,     ///< ModuleHead and texts, module by module
-  kFrames = 8,      ///< Frame after Frame
-  kStacks = 9,      ///< StackHead and numbers of frames, innermost first, filled up with 0
-  kSamples = 10,    ///< Sample after Sample, of one thread as with kRecords
-  kFrameNames = 11  ///< FrameNameHead and text; may stand before the frame
+  kSampling = 6,        ///< SamplingFacts so far; the last chunk counts
+  kModules = 7,         ///< ModuleHead and texts, module by module
+  kFrames = 8,          ///< Frame after Frame
+  kStacks = 9,          ///< StackHead and numbers of frames, innermost first, filled up with 0
+  kSamples = 10,        ///< Sample after Sample, of one thread as with kRecords
+  kFrameNames = 11,     ///< FrameNameHead and text; may stand before the frame
+  kPythonSamples = 12,  ///< the same as kSamples, of Python functions
+  kWaits = 13,          ///< Wait after Wait, of one thread
 };
 
 struct ChunkHeader {
@@ -86,6 +88,7 @@ struct SamplingFacts {
   uint32_t with_kernel;  ///< 0: what ran inside of the kernel was not sampled
   uint32_t processors;
   uint64_t throttled;  ///< how often the kernel held the samples back
+  uint64_t torn;       ///< stacks of Python that changed while they were read
 };
 
 /// A file that code was mapped from, or in brackets what was none: [kernel], [vdso], [jit], [unknown], ...
@@ -112,6 +115,14 @@ struct Sample {
   uint64_t time_ns;  ///< of CLOCK_MONOTONIC
   uint32_t stack;
   uint32_t weight_ns;  ///< of processor time, that it stands for
+};
+
+/// A thread did not run.
+struct Wait {
+  uint64_t time_ns;
+  uint64_t duration_ns;
+  uint32_t is_preempted;  ///< 1: it could have gone on; 0: it waited for something
+  uint32_t unused;
 };
 
 struct FrameNameHead {

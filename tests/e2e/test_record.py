@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -208,6 +209,44 @@ def test_samples_are_on_the_clock_of_the_markers(recorder, busy, tmp_path):
     (scope,) = recorder("show", run, "--json").data["recorded_times"]["scopes"]
     assert scope["name"] == "burning" and scope["calls"] == 1 and scope["own_ns"] == scope["total_ns"] > 400_000_000
     assert "Top scopes" in recorder("show", run).out
+
+
+def pythons():
+    """Those that can be read, as far as they are installed here."""
+    found = {}
+    for version in ("3.9", "3.10", "3.11", "3.12", "3.13"):
+        of_pyenv = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python{version}"))
+        path = next(iter(of_pyenv), shutil.which(f"python{version}"))
+        if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
+            found[version] = path
+    return found
+
+
+@pytest.mark.parametrize("version", pythons())
+def test_python_functions(recorder, busy, version):
+    data = recorder("record", "--silent", "--hz", "999", "--python", "--json", "--", pythons()[version], busy[1], "0.5").data
+    python = data["samples"]["python"]
+    assert python["recorded"] > 50 and python["torn"] < python["recorded"] / 5
+    run = data["run_id"]
+    recorder("verify", run)
+    of_python = "FROM samples JOIN tracks USING (track_id) WHERE tracks.kind = 'python'"
+    assert recorder.value(run, f"SELECT count(*) {of_python}") == python["recorded"]
+    of_burn = f"{of_python} AND stack LIKE '%outer (%/busy.py:7);burn (%/busy.py:3)%'"
+    assert recorder.value(run, f"SELECT sum(weight)::BIGINT {of_burn}") > 300_000_000
+    (first, *_) = recorder("show", run, "--json").data["recorded_times"]["python"]
+    assert first["name"].startswith("burn (") and first["share"] > 0.5
+    assert "Top Python functions" in recorder("show", run).out
+
+
+def test_threads_that_do_not_run(recorder, busy):
+    data = recorder("record", "--silent", "--off-cpu", "--json", "--", busy[0], "-c", "import time; time.sleep(0.4)").data
+    run = data["run_id"]
+    recorder("verify", run)
+    rows = recorder.rows(run, "SELECT name, count(*) AS n, max(dur_ns) AS longest FROM spans WHERE category = 'off_cpu' GROUP BY name")
+    assert sum(row["n"] for row in rows) == data["samples"]["waits"]
+    (waiting,) = [row for row in rows if row["name"] == "waiting"]
+    assert 400_000_000 <= waiting["longest"] < 10e9
+    assert "waiting" in recorder("show", run).out
 
 
 def test_without_samples(recorder, busy):

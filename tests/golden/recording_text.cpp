@@ -26,7 +26,10 @@ class Recording {
     if (verb == "name") return add_name(words);
     if (verb == "thread") return start_thread(ChunkKind::kRecords, words);
     if (verb == "samples") return start_thread(ChunkKind::kSamples, words);
+    if (verb == "python_samples") return start_thread(ChunkKind::kPythonSamples, words);
+    if (verb == "waits") return start_thread(ChunkKind::kWaits, words);
     if (verb == "sample") return add_sample(words);
+    if (verb == "wait") return add_wait(words);
     if (verb == "sampling") return add_sampling(words);
     if (verb == "module") return add_module(words);
     if (verb == "frame") return add_frame(words);
@@ -90,9 +93,16 @@ class Recording {
     thread_.records++;
   }
 
+  void add_wait(std::istream& words) {
+    wire::Wait wait{};
+    words >> wait.time_ns >> wait.duration_ns >> wait.is_preempted;
+    wire::append_bytes(records_, wait);
+    thread_.records++;
+  }
+
   void add_sampling(std::istream& words) {
     wire::SamplingFacts facts{};
-    words >> facts.frequency_hz >> facts.with_kernel >> facts.throttled;
+    words >> facts.frequency_hz >> facts.with_kernel >> facts.throttled >> facts.torn;
     facts.period_ns = 1'000'000'000 / facts.frequency_hz;
     add_entry(ChunkKind::kSampling, facts, "");
   }

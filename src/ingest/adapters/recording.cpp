@@ -39,8 +39,9 @@ constexpr size_t kMaxBuildIds = 1000;
 constexpr uint64_t kMaxStackText = uint64_t{4} << 30, kMaxStackTextOfASample = 256;
 constexpr uint64_t kMaxLost = uint64_t{1} << 53;
 
-constexpr int64_t kAnnotation = 2, kInstant = 7;
-static_assert(model::kSpanKinds[kAnnotation] == "annotation" && model::kSpanKinds[kInstant] == "instant");
+constexpr int64_t kAnnotation = 2, kInstant = 7, kOther = 8;
+static_assert(model::kSpanKinds[kAnnotation] == "annotation" && model::kSpanKinds[kInstant] == "instant" &&
+              model::kSpanKinds[kOther] == "other");
 
 /// With the number of its texts in the present batch.
 struct Name {
@@ -60,11 +61,12 @@ struct Process {
   std::array<int64_t, wire::kLossCount> lost = {};
 };
 
-/// What nests by itself: a thread, or a lane of it.
+/// What nests by itself: a thread, a lane of it, or its Python functions.
 struct LineKey {
+  enum class Kind : uint8_t { kThread, kLane, kPython };
   uint32_t process = 0;
   uint64_t thread = 0;
-  bool is_lane = false;
+  Kind kind = Kind::kThread;
   uint64_t lane = 0;
   bool operator==(const LineKey&) const = default;
 };
@@ -72,7 +74,7 @@ struct LineKey {
 struct LineKeyHash {
   size_t operator()(const LineKey& key) const {
     uint64_t hash = key.thread * 0x9E3779B97F4A7C15 ^ key.process;
-    hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93 ^ key.lane ^ (key.is_lane ? 1 : 0);
+    hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93 ^ key.lane ^ static_cast<uint64_t>(key.kind);
     return (hash ^ hash >> 32) * 0x9E3779B97F4A7C15;
   }
 };
@@ -88,9 +90,10 @@ struct Line {
 };
 
 struct Track {
+  LineKey::Kind kind;
   uint32_t process;
   int64_t thread_id;
-  int64_t lane;  ///< its number, from 1; 0: the thread itself
+  int64_t lane;  ///< its number, from 1
   std::array<char, wire::kThreadNameBytes> name;
 };
 
@@ -146,7 +149,10 @@ class Recording {
       case ChunkKind::kStacks:
         return stacks_.take(chunk_.kind, payload) ? Result<void>() : bad_chunk();
       case ChunkKind::kSamples:
-        return take_samples(payload);
+      case ChunkKind::kPythonSamples:
+        return take_entries<wire::Sample>(payload, [&](const auto& sample) { take_sample(sample); });
+      case ChunkKind::kWaits:
+        return take_entries<wire::Wait>(payload, [&](const auto& wait) { take_wait(wait); });
     }
     info_.health["unknown_chunk"]++;
     return {};
@@ -278,10 +284,13 @@ class Recording {
   }
 
   Line* thread_line() {
-    if (thread_ == nullptr) thread_ = line_of({chunk_.process, chunk_.thread, false, 0});
+    if (thread_ == nullptr) thread_ = line_of({chunk_.process, chunk_.thread, LineKey::Kind::kThread, 0});
     return thread_;
   }
-  Line* lane_line(uint64_t lane) { return line_of({chunk_.process, chunk_.thread, true, lane}); }
+  Line* lane_line(uint64_t lane) {
+    return line_of({chunk_.process, chunk_.thread, LineKey::Kind::kLane, lane});
+  }
+  Line* python_line() { return line_of({chunk_.process, chunk_.thread, LineKey::Kind::kPython, 0}); }
 
   /// nullptr if there are too many.
   Line* line_of(const LineKey& key) {
@@ -291,12 +300,13 @@ class Recording {
     if (line.track < 0) {
       line.track = static_cast<int32_t>(tracks_.size());
       const bool has_id = chunk_.thread_id <= INT32_MAX;
-      tracks_.push_back({key.process,
+      tracks_.push_back({key.kind,
+                         key.process,
                          has_id ? static_cast<int64_t>(chunk_.thread_id) : kNull,
-                         key.is_lane ? ++process_->lanes : 0,
+                         key.kind == LineKey::Kind::kLane ? ++process_->lanes : 0,
                          {}});
     }
-    if (!key.is_lane)
+    if (key.kind != LineKey::Kind::kLane)
       std::memcpy(tracks_[static_cast<size_t>(line.track)].name.data(), chunk_.thread_name,
                   wire::kThreadNameBytes);
     return &line;
@@ -393,21 +403,23 @@ class Recording {
   // ---- Samples
 
   Result<void> take_sampling(std::string_view payload) {
-    wire::SamplingFacts facts;
-    if (payload.size() < sizeof facts) return bad_chunk();
-    std::memcpy(&facts, payload.data(), sizeof facts);
-    if (std::max({facts.frequency_hz, facts.period_ns, facts.throttled}) > kMaxLost) return bad_chunk();
+    wire::SamplingFacts facts{};
+    if (payload.size() < offsetof(wire::SamplingFacts, torn)) return bad_chunk();
+    std::memcpy(&facts, payload.data(), std::min(payload.size(), sizeof facts));
+    if (std::max({facts.frequency_hz, facts.period_ns, facts.throttled, facts.torn}) > kMaxLost)
+      return bad_chunk();
     sampling_ = facts;
     return {};
   }
 
-  Result<void> take_samples(std::string_view payload) {
+  template <class Entry, class Take>
+  Result<void> take_entries(std::string_view payload, const Take& take) {
     process_ = process_of(chunk_.process);
     thread_ = nullptr;
-    wire::Sample sample;
-    for (; payload.size() >= sizeof sample; payload.remove_prefix(sizeof sample)) {
-      std::memcpy(&sample, payload.data(), sizeof sample);
-      take_sample(sample);
+    Entry entry;
+    for (; payload.size() >= sizeof entry; payload.remove_prefix(sizeof entry)) {
+      std::memcpy(&entry, payload.data(), sizeof entry);
+      take(entry);
       records_taken_++;
       NL_CHECK(writer_.flush_if_large());
     }
@@ -417,7 +429,8 @@ class Recording {
 
   void take_sample(const wire::Sample& sample) {
     if (sample.time_ns > kMaxTimeNs) return drop("bad_time");
-    const Line* const line = process_ == nullptr ? nullptr : thread_line();
+    const bool is_python = chunk_.kind == ChunkKind::kPythonSamples;
+    const Line* const line = process_ == nullptr ? nullptr : is_python ? python_line() : thread_line();
     if (line == nullptr) return drop("too_many_threads");
     constexpr auto kTable = TableId::samples;
     const size_t row = writer_.add(kTable);
@@ -425,7 +438,24 @@ class Recording {
     writer_.set(kTable, row, samples::start_ns, static_cast<int64_t>(sample.time_ns));
     writer_.set(kTable, row, samples::stack, stack_number(sample.stack));
     writer_.set(kTable, row, samples::weight, int64_t{sample.weight_ns});
-    samples_++;
+    (is_python ? python_samples_ : samples_)++;
+    info_.counts.stored++;
+  }
+
+  /// The thread did not run: a span where nothing else of the thread is.
+  void take_wait(const wire::Wait& wait) {
+    if (wait.time_ns > kMaxTimeNs || wait.duration_ns > kMaxTimeNs - wait.time_ns) return drop("bad_time");
+    const Line* const line = process_ == nullptr ? nullptr : thread_line();
+    if (line == nullptr) return drop("too_many_threads");
+    constexpr auto kTable = TableId::spans;
+    const size_t row = writer_.add(kTable);
+    writer_.set_track(kTable, row, spans::track_id, line->track);
+    writer_.set_text(kTable, row, spans::name, wait.is_preempted != 0 ? "preempted" : "waiting");
+    writer_.set_text(kTable, row, spans::category, "off_cpu");
+    writer_.set(kTable, row, spans::kind, kOther);
+    writer_.set(kTable, row, spans::start_ns, static_cast<int64_t>(wait.time_ns));
+    writer_.set(kTable, row, spans::dur_ns, static_cast<int64_t>(wait.duration_ns));
+    waits_++;
     info_.counts.stored++;
   }
 
@@ -439,7 +469,8 @@ class Recording {
     stack_generation_ = writer_.generation();
     const auto [it, is_new] = stack_numbers_.try_emplace(stack, kNull);
     if (!is_new) return it->second;
-    if (stack_text_ > kMaxStackText + static_cast<uint64_t>(samples_) * kMaxStackTextOfASample) {
+    if (stack_text_ >
+        kMaxStackText + static_cast<uint64_t>(samples_ + python_samples_) * kMaxStackTextOfASample) {
       info_.health["stack_text_limit"]++;
       return kNull;
     }
@@ -455,6 +486,7 @@ class Recording {
              {"period_ns", sampling_->period_ns},
              {"with_kernel", sampling_->with_kernel != 0}};
     if (sampling_->throttled > 0) info_.health["throttled"] = static_cast<int64_t>(sampling_->throttled);
+    if (sampling_->torn > 0) facts["torn_python_stacks"] = sampling_->torn;
     for (const auto& [path, id] : stacks_.build_ids()) {
       if (facts["build_ids"].size() >= kMaxBuildIds) break;
       facts["build_ids"].push_back({repaired_utf8(path.substr(path.rfind('/') + 1)), id});
@@ -482,11 +514,12 @@ class Recording {
   }
 
   void count_records() {
-    info_.counts.seen += begins_ + ends_ + marks_ + values_ + samples_;
+    info_.counts.seen += begins_ + ends_ + marks_ + values_ + samples_ + python_samples_ + waits_;
     if (ends_ > 0) info_.counts.folded["begin_joins_its_end"] = ends_;
     for (const auto& [phase, records] :
          {std::pair{"begin", begins_}, std::pair{"end", ends_}, std::pair{"mark", marks_},
-          std::pair{"counter", values_}, std::pair{"sample", samples_}}) {
+          std::pair{"counter", values_}, std::pair{"sample", samples_},
+          std::pair{"python_sample", python_samples_}, std::pair{"wait", waits_}}) {
       if (records > 0) info_.records_by_phase[phase] = records;
     }
   }
@@ -528,18 +561,23 @@ class Recording {
     info_.clocks.push_back(clock);
   }
 
+  static const char* kind_text(LineKey::Kind kind) {
+    if (kind == LineKey::Kind::kThread) return "thread";
+    return kind == LineKey::Kind::kPython ? "python" : "other";
+  }
+
   Result<void> write_tracks() {
     constexpr auto kTable = TableId::tracks;
     for (const Track& track : tracks_) {
       const Process& process = processes_.at(track.process);
       const size_t row = writer_.add(kTable);
-      writer_.set_text(kTable, row, tracks::kind, track.lane == 0 ? "thread" : "other");
+      writer_.set_text(kTable, row, tracks::kind, kind_text(track.kind));
       writer_.set(kTable, row, tracks::process_id, process.process_id);
       writer_.set_text(kTable, row, tracks::process_name, process.program);
       writer_.set(kTable, row, tracks::thread_id, track.thread_id);
       const std::string_view name(track.name.data(), strnlen(track.name.data(), track.name.size()));
       writer_.set_text(kTable, row, tracks::thread_name,
-                       track.lane == 0 ? std::string(name) : "task " + std::to_string(track.lane));
+                       track.lane > 0 ? "task " + std::to_string(track.lane) : std::string(name));
       writer_.set(kTable, row, tracks::clock_id, 0);
       NL_CHECK(writer_.flush_if_large());
     }
@@ -564,7 +602,7 @@ class Recording {
   int64_t stack_generation_ = -1;
   uint64_t stack_text_ = 0;
   std::optional<wire::SamplingFacts> sampling_ = {};
-  int64_t begins_ = 0, ends_ = 0, marks_ = 0, values_ = 0, samples_ = 0;
+  int64_t begins_ = 0, ends_ = 0, marks_ = 0, values_ = 0, samples_ = 0, python_samples_ = 0, waits_ = 0;
   int64_t records_taken_ = 0;
   uint64_t records_said_ = 0;
   bool is_finished_ = false;

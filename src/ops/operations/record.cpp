@@ -38,6 +38,8 @@ constexpr char kParameters[] = R"json({
              "description": "milliseconds that a thread of the program waits for room before it loses markers (default: none)"},
     "hz": {"type": "integer", "minimum": 0, "maximum": 9999, "default": 99,
            "description": "samples of a second of processor time of each thread; 0: none"},
+    "python": {"type": "boolean", "description": "with the samples, the Python functions that threads are in (CPython 3.9 to 3.13)"},
+    "off_cpu": {"type": "boolean", "description": "with the samples, when threads do not run, as spans: waiting, or preempted"},
     "dump": {"type": "boolean", "description": "make a run of what the flight recorders of this ledger hold by now; they go on"},
     "recover": {"type": "boolean", "description": "import what recorders that were killed have left"},
     "set": {"type": "array", "items": {"type": "string"},
