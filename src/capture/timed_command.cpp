@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "capture/clock_pair.h"
+#include "wire/clock_pair.h"
 
 extern char** environ;  // NOLINT: POSIX gives no header for it
 
@@ -54,7 +54,7 @@ Result<std::vector<std::string>> timed_command(const std::string& file,
 
 int run_timed_command(const std::string& file, char** command) {
   pid_t pid = -1;
-  const int64_t start = clock_ns(CLOCK_MONOTONIC);
+  const int64_t start = wire::clock_ns(CLOCK_MONOTONIC);
   if (const int failed = ::posix_spawnp(&pid, command[0], nullptr, nullptr, command, environ); failed != 0) {
     write_json(file, {{"error", std::strerror(failed)}, {"program", command[0]}});
     return 127;
@@ -67,7 +67,7 @@ int run_timed_command(const std::string& file, char** command) {
   }
   const int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   write_json(file, {{"start_ns", start},
-                    {"wall_ns", clock_ns(CLOCK_MONOTONIC) - start},
+                    {"wall_ns", wire::clock_ns(CLOCK_MONOTONIC) - start},
                     {"cpu_ns", ns_of(usage.ru_utime) + ns_of(usage.ru_stime)},
                     {"peak_memory_bytes", int64_t{usage.ru_maxrss} * 1024},
                     {"exit_code", exit_code}});

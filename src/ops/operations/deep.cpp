@@ -7,7 +7,6 @@
 
 #include "base/files.h"
 #include "base/sha256.h"
-#include "capture/clock_pair.h"
 #include "capture/document.h"
 #include "capture/host.h"
 #include "ops/deep_passes.h"
@@ -18,6 +17,7 @@
 #include "ops/text.h"
 #include "report/report_md.h"
 #include "report/table.h"
+#include "wire/clock_pair.h"
 
 namespace nl::ops {
 namespace {
@@ -141,7 +141,7 @@ Result<json> describe(const Context& context, const Workload& workload) {
   variables.insert(variables.end(), workload.environment.begin(), workload.environment.end());
   document["environment"] = capture::describe_environment(variables);
   document["labels"] = workload.labels;
-  document["clock"] = capture::clock_pair_json(capture::read_clock_pair());
+  document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
   NL_TRY(document["workload"], workload_facts(workload));
   return document;
 }
