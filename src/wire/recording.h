@@ -33,12 +33,13 @@ enum class ChunkKind : uint32_t {
   kLosses = 4,   ///< of one process, or kNoProcess, so far: a count for each Loss; the last chunk counts
   kEnd = 5,      ///< EndFacts; without it the recorder was killed
   // Samples of stacks, in a file of their own whose first chunk is kSampling.
-  kSampling = 6,    ///< SamplingFacts so far; the last chunk counts
-  kModules = 7,     ///< ModuleHead and texts, module by module
-  kFrames = 8,      ///< Frame after Frame
-  kStacks = 9,      ///< StackHead and numbers of frames, innermost first, filled up with 0
-  kSamples = 10,    ///< Sample after Sample, of one thread as with kRecords
-  kFrameNames = 11  ///< FrameNameHead and text; may stand before the frame
+  kSampling = 6,     ///< SamplingFacts so far; the last chunk counts
+  kModules = 7,      ///< ModuleHead and texts, module by module
+  kFrames = 8,       ///< Frame after Frame
+  kStacks = 9,       ///< StackHead and numbers of frames, innermost first, filled up with 0
+  kSamples = 10,     ///< Sample after Sample, of one thread as with kRecords
+  kFrameNames = 11,  ///< FrameNameHead and text; may stand before the frame
+  kNotice = 32       ///< a line of one process for the person who records, filled up with 0
 };
 
 struct ChunkHeader {
