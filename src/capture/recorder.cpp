@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <numeric>
 #include <thread>
@@ -81,6 +82,10 @@ std::vector<std::string> Recorder::environment() const {
     variables.push_back(set(wire::kWhenFullVariable, "wait"));
     variables.push_back(set(wire::kWaitVariable, std::to_string(*options_.wait_ms)));
   }
+  for (const char* const variable : {wire::kNvtxVariable, wire::kCudaVariable}) {
+    if (std::getenv(variable) == nullptr)  // another tool's is left alone
+      variables.push_back(set(variable, std::filesystem::absolute(options_.library)));
+  }
   return variables;
 }
 
@@ -106,6 +111,7 @@ Result<uint64_t> Recorder::drain(LiveProcess& process) {
   auto& rings = process.rings();
   for (const auto& ring : rings) heads.push_back(ring->reader.head());
   segments_->define(process.number(), process.new_definitions());
+  if (std::string notice = process.notice(); !notice.empty()) notices_.insert(std::move(notice));
   uint64_t markers = 0;
   const auto add = [&](const wire::ChunkHeader& header, std::string_view payload) {
     segments_->add(header, payload);
@@ -205,6 +211,7 @@ Result<RecordingEnd> Recorder::end_of(
   NL_TRY(const auto ending, write(chunks));
   end.path = ending.path;
   end.recorded = ending.records;
+  end.notices.assign(notices_.begin(), notices_.end());
   return end;
 }
 

@@ -45,6 +45,7 @@ enum class ChunkKind : uint32_t {
   kFrameNames = 11,     ///< FrameNameHead and text; may stand before the frame
   kPythonSamples = 12,  ///< the same as kSamples, of Python functions
   kWaits = 13,          ///< Wait after Wait, of one thread
+  kNotice = 32          ///< a line of one process for the person who records, filled up with 0
 };
 
 struct ChunkHeader {

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
@@ -175,6 +176,15 @@ Result<json> import_dump(Context context, const std::string& folder, const captu
   return recording;
 }
 
+/// What another tool has asked for is left to it.
+void warn_of_other_tools(std::vector<std::string>& warnings) {
+  for (const auto& [variable, what] : {std::pair{wire::kNvtxVariable, "ranges of NVTX go to"},
+                                       std::pair{wire::kCudaVariable, "GPU work is left to"}}) {
+    if (const char* const path = std::getenv(variable))
+      warnings.push_back(fmt::format("{} is set: {} {}", variable, what, path));
+  }
+}
+
 Result<Outcome> record(Context& context, store::Ledger& ledger, const json& parameters) {
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
   NL_TRY(const std::string folder, new_folder(context));
@@ -215,6 +225,8 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   const std::string run_id = outcome.data["run_id"];
   NL_CHECK(apply_labels(context, ledger, run_id, given, outcome.warnings));
   warn(outcome.data, outcome.warnings);
+  warn_of_other_tools(outcome.warnings);
+  outcome.warnings.insert(outcome.warnings.end(), recorded->notices.begin(), recorded->notices.end());
   outcome.exit_code = end.process.exit_code == 0 ? 0 : 1;
   outcome.next = {"neurolens show " + short_id(run_id)};
   return outcome;
