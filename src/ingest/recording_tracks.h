@@ -19,7 +19,8 @@ struct RecordingTrack {
   Kind kind;
   uint32_t process;
   int64_t thread_id = model::kNull;
-  int64_t lane = 0;  ///< its number among those of its kind in the process, from 1; of a thread and its Python 0
+  int64_t lane =
+      0;  ///< its number among those of its kind in the process, from 1; of a thread and its Python 0
   int64_t device = model::kNull;
   int64_t context = model::kNull;
   int64_t stream = model::kNull;

@@ -51,7 +51,7 @@ def record(tmp_path, built):
     def run(*arguments, version="12.9", library=None, **environment):
         library = library or built / f"standin-{version}.so"
         neurolens = Neurolens(tmp_path / "ledger", {"NEUROLENS_CUPTI": str(library), **environment})
-        return Recorded(neurolens, neurolens("record", "--json", "--", built / "program", *map(str, arguments)))
+        return Recorded(neurolens, neurolens("record", "--hz", "0", "--json", "--", built / "program", *map(str, arguments)))
 
     return run
 
