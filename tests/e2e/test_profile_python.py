@@ -148,11 +148,18 @@ def test_an_error_of_the_function_is_its_own_and_leaves_nothing(program):
     assert program.neurolens.runs() == [] and program.neurolens.leftovers() == []
 
 
-@pytest.mark.parametrize("call, code", [("neurolens.profile(7)", "bad_input"), ("neurolens.profile(print, framework='caffe')", "bad_input"),
-                                        ("neurolens.profile(print, labels={'': 'x'}, iterations=1)", "bad_input")])
+UNPROFILED = {
+    "not to be called": ("neurolens.profile(7)", "bad_input"),
+    "no such framework": ("neurolens.profile(print, framework='caffe')", "bad_input"),
+    "no label": ("neurolens.profile(print, labels={'': 'x'}, iterations=1)", "bad_input"),
+    "a coroutine": ("neurolens.profile(asyncio.sleep, inputs=1)", "unsupported"),
+}
+
+
+@pytest.mark.parametrize("call, code", UNPROFILED.values(), ids=UNPROFILED)
 def test_what_cannot_be_profiled_is_an_error(program, call, code):
     said = program(sys.executable, f"""
-        import json, neurolens
+        import asyncio, json, neurolens
         try:
             {call}
         except neurolens.Error as error:
