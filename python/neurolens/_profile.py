@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import inspect
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import time
 from types import ModuleType, TracebackType
-from typing import Any, Dict, Iterable, Mapping, Optional, Tuple, Type, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Type, Union
 
 from neurolens import _cli
 from neurolens._passes import Passes, memory_now, turns
@@ -133,6 +134,8 @@ def workload_of(target: Any, inputs: Any, framework: str = "auto") -> Workload:
     """With the profiler of the framework that the target is of, or that this process has imported."""
     if framework not in ("auto", "none", *FRAMEWORKS):
         raise _cli.Error("bad_input", f"not a framework: {framework}", "one of: auto, none, " + ", ".join(FRAMEWORKS))
+    if inspect.iscoroutinefunction(target):
+        raise _cli.Error("unsupported", "a coroutine does not run when it is called", "profile lambda: asyncio.run(function())")
     module = integration(framework) if framework in FRAMEWORKS else None
     module = _imported_for(target) if framework == "auto" else module
     if module is not None:
@@ -181,8 +184,7 @@ def _imported_for(target: Any) -> Optional[ModuleType]:
 
 
 def _versions() -> Dict[str, str]:
-    names: Iterable[str] = ("numpy", *FRAMEWORKS)
-    found = {name: getattr(sys.modules.get(name), "__version__", None) for name in names}
+    found = {name: getattr(sys.modules.get(name), "__version__", None) for name in ("numpy", *FRAMEWORKS)}
     return {name: str(version) for name, version in found.items() if version is not None}
 
 

@@ -1,6 +1,7 @@
-"""``python -m neurolens._profile_target FOLDER``: what ``neurolens profile script.py`` starts.
+"""``python -m neurolens._profile_target FOLDER PARENT``: what ``neurolens profile script.py`` starts.
 
-The folder has plan.json; passes.json and the profile come beside it, or error.json.
+The folder has plan.json; passes.json and the profile come beside it, or error.json. PARENT is the process that waits for it.
+A third argument, unprofiled or profiled, is for one run of a whole script.
 """
 
 import ctypes
@@ -22,16 +23,17 @@ from neurolens._cli import Error
 from neurolens._passes import Passes, clock_pair, memory_now
 
 Plan = Dict[str, Any]
+_PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: List[str]) -> int:
-    _end_with_parent()
+    _end_with(int(arguments[1]))
     folder = pathlib.Path(arguments[0])
     plan = json.loads((folder / "plan.json").read_text())
     _set_threads(plan.get("threads"))
     try:
-        if len(arguments) == 2:
-            _run_script_once(plan, folder, arguments[1] == "profiled")
+        if len(arguments) == 3:
+            _run_script_once(plan, folder, arguments[2] == "profiled")
         else:
             (folder / "passes.json").write_text(json.dumps(_measured(plan, folder)))
     except Error as error:
@@ -155,7 +157,7 @@ def _measured_script(plan: Plan, folder: pathlib.Path) -> Dict[str, Any]:
 
 def _script_process(folder: pathlib.Path, name: str, is_warm_up: bool) -> Dict[str, Any]:
     answer = folder / "script_run.json"
-    done = subprocess.run([sys.executable, "-m", "neurolens._profile_target", str(folder), name])
+    done = subprocess.run([sys.executable, "-m", __spec__.name, str(folder), str(os.getpid()), name])
     if (folder / "error.json").exists():
         error = json.loads((folder / "error.json").read_text())
         raise Error(error["code"], error["message"], error["hint"])
@@ -228,12 +230,20 @@ class _ProfilerOnImport:
 # ---- The process
 
 
-def _end_with_parent() -> None:
-    """Nobody else ends it if the one who waits for it is killed."""
+def _end_with(parent: int) -> None:
+    """Nobody else ends it if the one who waits for it is killed; which may have happened by now."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if not _runs(parent):
+        os._exit(1)
+
+
+def _runs(process: int) -> bool:
+    """A process that was killed and that nobody has asked about is still listed."""
     try:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    except (OSError, AttributeError):
-        pass
+        state = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in ("Z", "X")
 
 
 def _set_threads(threads: Optional[int]) -> None:

@@ -1,5 +1,7 @@
 #include "ops/profile_python.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -136,8 +138,9 @@ Result<MeasuredProfile> profile_python(const Context& context, const json& param
   NL_TRY(const json plan, plan_of(parameters, framework));
   NL_TRY(const std::string python, find_python(parameters));
   NL_CHECK(write_file_durably(folder + "/plan.json", plan.dump(1)));
-  const auto end = run_measuring(context, {python, "-m", "neurolens._profile_target", folder}, folder,
-                                 parameters.value("time_limit", int64_t{3600}));
+  const std::vector<std::string> command = {python, "-m", "neurolens._profile_target", folder,
+                                            std::to_string(::getpid())};
+  const auto end = run_measuring(context, command, folder, parameters.value("time_limit", int64_t{3600}));
   if (!end) return with_package_hint(end.error(), python);
   NL_TRY(const json passes, checked_passes(folder));
   MeasuredProfile measured = measured_of(passes);

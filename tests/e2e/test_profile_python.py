@@ -13,10 +13,11 @@ import stat
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
-from conftest import BAD_INPUT, BINARY, MISSING, REPOSITORY, Neurolens
+from conftest import BAD_INPUT, BINARY, MISSING, REPOSITORY, Neurolens, pids_of
 
 PACKAGE = REPOSITORY / "python"
 
@@ -147,11 +148,18 @@ def test_an_error_of_the_function_is_its_own_and_leaves_nothing(program):
     assert program.neurolens.runs() == [] and program.neurolens.leftovers() == []
 
 
-@pytest.mark.parametrize("call, code", [("neurolens.profile(7)", "bad_input"), ("neurolens.profile(print, framework='caffe')", "bad_input"),
-                                        ("neurolens.profile(print, labels={'': 'x'}, iterations=1)", "bad_input")])
+UNPROFILED = {
+    "not to be called": ("neurolens.profile(7)", "bad_input"),
+    "no such framework": ("neurolens.profile(print, framework='caffe')", "bad_input"),
+    "no label": ("neurolens.profile(print, labels={'': 'x'}, iterations=1)", "bad_input"),
+    "a coroutine": ("neurolens.profile(asyncio.sleep, inputs=1)", "unsupported"),
+}
+
+
+@pytest.mark.parametrize("call, code", UNPROFILED.values(), ids=UNPROFILED)
 def test_what_cannot_be_profiled_is_an_error(program, call, code):
     said = program(sys.executable, f"""
-        import json, neurolens
+        import asyncio, json, neurolens
         try:
             {call}
         except neurolens.Error as error:
@@ -393,6 +401,23 @@ def test_faults_are_said_and_leave_nothing(program, target, code, words):
     error = program.profile(target, "--python", sys.executable, code=code).envelope["error"]
     assert words in error["message"]
     assert program.neurolens.runs() == [] and program.neurolens.leftovers() == []
+
+
+@pytest.mark.parametrize("target", ["slow.py:main", "slow.py"])
+def test_the_code_ends_with_a_killed_neurolens(program, target):
+    script = program.write("slow.py", "import time\ndef main():\n    time.sleep(600)\nif __name__ == '__main__':\n    main()\n")
+    running = program.neurolens.start("profile", script.parent / target, "--python", sys.executable)
+    wanted = 1 if ":" in target else 2  # a whole script has a process of its own
+    deadline = time.monotonic() + 60
+    while len(pids_of("neurolens._profile_target", program.neurolens.ledger)) < wanted:
+        assert time.monotonic() < deadline and running.poll() is None, "it was not started"
+        time.sleep(0.05)
+    running.kill()
+    running.communicate(timeout=30)
+    while pids_of("neurolens._profile_target", program.neurolens.ledger):
+        assert time.monotonic() < deadline, "it still runs"
+        time.sleep(0.05)
+    assert program.neurolens.runs() == []
 
 
 def test_a_python_without_the_package(program, tmp_path):
