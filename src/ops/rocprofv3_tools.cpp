@@ -58,7 +58,10 @@ class Rocprofv3Counters final : public DeepTool {
   }
 
   Verdict judge(const capture::PassEnd& pass, const std::string& folder) const override {
-    return judge_counters(pass, folder, !counted(folder).empty());
+    Verdict verdict = judge_counters(pass, folder, !counted(folder).empty());
+    if (verdict.status == "failed" || verdict.status == "nothing_profiled")
+      verdict.hint = "rocprofv3-avail list --pmc says what the device can count; --counter names it";
+    return verdict;
   }
 
   Result<std::vector<std::string>> records(const std::string& folder,

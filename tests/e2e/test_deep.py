@@ -415,6 +415,8 @@ def test_rocprofv3_that_fails_costs_only_its_part(rocprofv3, does, which, status
     neurolens("verify", result.data["run_id"])
     if which == "rocprofv3":
         assert "rocprofv3 saw none" in by_pass(result.data)["pmc"]["reason"]
+    else:
+        assert "--counter" in entry["hint"]
 
 
 def test_which_tool_is_taken(rocprofv3, stand_ins, tmp_path):

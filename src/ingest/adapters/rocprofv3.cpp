@@ -35,7 +35,7 @@ namespace kernel_metrics = model::kernel_metrics;
 constexpr char kExport[] = "write it with: rocprofv3 --runtime-trace --output-format csv -- COMMAND";
 constexpr int64_t kLongestNs = 1'000'000'000'000'000'000;
 constexpr size_t kMaxTracks = 1 << 16;
-constexpr size_t kMaxLaunches = 1 << 24;
+constexpr size_t kMaxLaunches = 1 << 22;
 constexpr size_t kMaxDevices = 4096;
 
 bool is_small(int64_t value) {
