@@ -112,20 +112,10 @@ std::vector<std::string> names_of(const ModuleFrames& module, std::span<const ui
   return names;
 }
 
-/// Of "py::forward:/srv/model.py", as Python writes it with -X perf.
-std::string python_name(std::string_view symbol) {
-  constexpr std::string_view kPrefix = "py::";
-  if (!symbol.starts_with(kPrefix)) return {};
-  symbol.remove_prefix(kPrefix.size());
-  const size_t colon = symbol.find(':');
-  if (colon == std::string_view::npos) return {};
-  return python_function_text(symbol.substr(0, colon), symbol.substr(colon + 1), 0);
-}
-
 /// As people read it, on one line, without the sign that separates frames.
 std::string readable(const std::string& symbol) {
-  std::string name = python_name(symbol);
-  if (name.empty()) name = is_mangled(symbol) ? demangle(symbol).value_or(symbol) : symbol;
+  std::string name = symbol;
+  if (is_mangled(symbol)) name = demangle(symbol).value_or(symbol);
   if (name.size() > kMaxNameBytes) name = name.substr(0, kMaxNameBytes - 3) + "...";
   for (char& c : name) {
     if (c == ';') c = ':';
@@ -209,6 +199,15 @@ bool parse(std::string_view line, MapLine& out) {
   return true;
 }
 
+/// Of "py::forward:/srv/model.py" what Python functions are called elsewhere; else the name itself.
+std::string name_of(const MapLine& line) {
+  constexpr std::string_view kPrefix = "py::";
+  const size_t colon = line.name.find(':', kPrefix.size());
+  if (!line.name.starts_with(kPrefix) || colon == std::string_view::npos) return std::string(line.name);
+  const std::string_view function = line.name.substr(kPrefix.size(), colon - kPrefix.size());
+  return python_function_text(function, line.name.substr(colon + 1), 0);
+}
+
 }  // namespace
 
 std::vector<std::string> names_in_perf_map(const std::string& path, std::span<const uint64_t> addresses) {
@@ -221,7 +220,7 @@ std::vector<std::string> names_in_perf_map(const std::string& path, std::span<co
     if (!parse({line, ::strcspn(line, "\n")}, entry)) continue;
     auto it = std::lower_bound(addresses.begin(), addresses.end(), entry.start);
     for (; it != addresses.end() && *it - entry.start < entry.bytes; ++it)
-      names[static_cast<size_t>(it - addresses.begin())] = entry.name;
+      names[static_cast<size_t>(it - addresses.begin())] = name_of(entry);
   }
   return names;
 }

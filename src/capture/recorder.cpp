@@ -110,12 +110,15 @@ Result<uint64_t> Recorder::drain(LiveProcess& process) {
   std::vector<uint64_t> heads;
   auto& rings = process.rings();
   for (const auto& ring : rings) heads.push_back(ring->reader.head());
-  segments_->define(process.number(), process.new_definitions());
+  const std::string definitions = process.new_definitions();
+  if (options_.slow_scope) options_.slow_scope->define(definitions);
+  segments_->define(process.number(), definitions);
   if (std::string notice = process.notice(); !notice.empty()) notices_.insert(std::move(notice));
   uint64_t markers = 0;
   const auto add = [&](const wire::ChunkHeader& header, std::string_view payload) {
     segments_->add(header, payload);
     markers += header.records;
+    if (options_.slow_scope && options_.slow_scope->take(header, payload)) options_.saw_slow_scope();
   };
   for (uint32_t i = 0; i < rings.size(); i++) {
     LiveRing& ring = *rings[i];

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "capture/live_process.h"
 #include "capture/segments.h"
+#include "capture/slow_scope.h"
 
 namespace nl::capture {
 
@@ -30,6 +31,8 @@ struct RecorderOptions {
   /// record_around, of a flight recorder: asked after each poll whether to dump, and given what came of it.
   std::function<bool()> wants_dump = [] { return false; };
   std::function<void(Result<struct RecordingEnd>)> take_dump = {};
+  std::optional<SlowScope> slow_scope = {};  ///< to look out for
+  std::function<void()> saw_slow_scope = [] {};
 };
 
 struct RecordingEnd {

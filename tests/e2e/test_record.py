@@ -324,3 +324,15 @@ def test_a_flight_recorder_gives_what_it_holds_and_goes_on(recorder, tmp_path, w
     running.communicate(timeout=60)
     assert len(recorder.run_ids()) == 2 and recordings(recorder) == []
     recorder("record", "--dump", code=BAD_INPUT)
+
+
+@needs_extension
+def test_a_slow_scope_triggers_a_dump(recorder, tmp_path):
+    (tmp_path / "steps.py").write_text("import neurolens, time\nfor ms in [1] * 20 + [400] + [1] * 20 + [400]:\n"
+                                       "    with neurolens.scope('step'): time.sleep(ms / 1000)\ntime.sleep(0.3)\n")
+    command = [sys.executable, tmp_path / "steps.py"]
+    recorder("record", "--silent", "--ring", "1", "--trigger-on", "step=200", "--", *command)
+    counts = sorted(recorder.value(run, "SELECT count(*) FROM spans WHERE name = 'step'") for run in recorder.run_ids())
+    assert len(counts) == 2 and 21 <= counts[0] < 42 and counts[1] == 42, "one for the first of the slow ones, and the whole"
+    recorder("record", "--ring", "1", "--trigger-on", "step", "--", *command, code=BAD_INPUT)
+    recorder("record", "--trigger-on", "step=200", "--", *command, code=BAD_INPUT)

@@ -68,6 +68,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
   const std::string id = short_id(named.run_id);
   if (outcome.data["steps"]["count"] != 0 && options.window == "whole")
     outcome.next.push_back(fmt::format("neurolens analyze {} --window step:0", id));
+  if (outcome.data["devices"].empty() && files.tables.contains("samples"))
+    outcome.next.push_back(fmt::format("neurolens show {}", id));  // where the processors' time went
   if (!outcome.data["findings"].empty()) outcome.next.push_back(fmt::format("neurolens findings {}", id));
   return outcome;
 }

@@ -41,6 +41,7 @@ constexpr char kParameters[] = R"json({
            "description": "samples of a second of processor time of each thread; 0: none"},
     "python": {"type": "boolean", "description": "with the samples, the Python functions that threads are in (CPython 3.9 to 3.13)"},
     "off_cpu": {"type": "boolean", "description": "with the samples, when threads do not run, as spans: waiting, or preempted"},
+    "trigger_on": {"type": "string", "description": "with --ring: NAME=MS, a run whenever a scope of that name took longer than so many milliseconds"},
     "dump": {"type": "boolean", "description": "make a run of what the flight recorders of this ledger hold by now; they go on"},
     "recover": {"type": "boolean", "description": "import what recorders that were killed have left"},
     "set": {"type": "array", "items": {"type": "string"},
@@ -77,6 +78,15 @@ Result<std::string> new_folder(const Context& context) {
 }
 
 // ---- Running
+
+Result<std::optional<capture::SlowScope>> slow_scope(const json& parameters) {
+  std::optional<capture::SlowScope> slow;
+  if (!parameters.contains("trigger_on")) return slow;
+  if (!parameters.contains("ring"))
+    return Error{ErrorCode::kBadInput, "--trigger-on is for flight recorders", "add --ring 64"};
+  NL_TRY(slow, capture::SlowScope::parse(parameters["trigger_on"]));
+  return slow;
+}
 
 capture::RecorderOptions recorder_options(const json& parameters, const std::string& folder) {
   constexpr int64_t kMegabyte = 1'000'000;
@@ -187,9 +197,11 @@ void warn_of_other_tools(std::vector<std::string>& warnings) {
 
 Result<Outcome> record(Context& context, store::Ledger& ledger, const json& parameters) {
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
+  NL_TRY(auto slow, slow_scope(parameters));
   NL_TRY(const std::string folder, new_folder(context));
   auto recorder = recorder_options(parameters, folder);
   auto workload = workload_options(context, parameters, folder);
+  recorder.slow_scope = std::move(slow);
   std::optional<FlightDumps> dumps;
   if (recorder.is_flight_recorder) {
     dumps.emplace(folder,
