@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/path_text.h"
 #include "capture/document.h"
+#include "capture/gpu_telemetry.h"
 #include "capture/recorder.h"
 #include "capture/workload.h"
 #include "ops/import_file.h"
@@ -46,11 +47,13 @@ constexpr char kResult[] = R"json({
       "run_id": {"type": "string"},
       "workload": {"type": "object", "required": ["command", "exit_code", "wall_ns", "user_ns", "system_ns"]},
       "markers": {"type": "object", "required": ["recorded", "lost"],
-                  "description": "recorded + lost, by reason, = set by the program"},
+                  "description": "recorded + lost, by reason, = set by the program and told by its GPUs"},
       "artifacts": {"type": "string", "description": "folder with what was run, what it wrote and what it ran on"}}}},
   "anyOf": [{"$ref": "#/definitions/recording"},
             {"type": "object", "required": ["runs"],
              "properties": {"runs": {"type": "array", "items": {"$ref": "#/definitions/recording"}}}}]})json";
+
+constexpr const char* kTelemetryFile = "telemetry.csv";  ///< of GPUs, where there are any
 
 // ---- The folder of a recording
 
@@ -125,6 +128,7 @@ Result<json> import_recording(Context context, store::Ledger& ledger, const std:
     paths.push_back(artifacts + "/recording.nlr");
     NL_CHECK(rename_to_new(end.path, paths.back()));
   }
+  if (path_exists(artifacts + "/" + kTelemetryFile)) paths.push_back(artifacts + "/" + kTelemetryFile);
   ImportOptions options;
   options.as_one = true;
   options.artifacts = artifacts;
@@ -165,12 +169,14 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
   NL_CHECK(write_capture(document, folder));
   capture::WorkloadEnd end;
+  auto telemetry = capture::GpuTelemetry::start(folder + "/artifacts/" + kTelemetryFile);
   auto recorded =
       capture::record_around(recorder, [&](const std::vector<std::string>& environment) -> Result<void> {
         workload.environment = environment;
         NL_TRY(end, capture::run_workload(workload));
         return {};
       });
+  if (telemetry) telemetry->reset();
   if (!recorded) {
     remove_tree(folder);
     return std::move(recorded.error());
@@ -253,8 +259,8 @@ const Operation& operation_record() {
   static constexpr Operation kOperation{
       "record",
       "Run a program and keep its markers, its output and what it ran on as a run",
-      "you want to see what a program did when: scopes, marks and counters that it sets",
-      "you want the kernels of a GPU: its profiler; the nodes of an ONNX model: profile",
+      "you want to see what a program did when: markers that it sets, ranges of NVTX, work of NVIDIA GPUs",
+      "you want counters of kernels: deep; the nodes of an ONNX model: profile",
       "neurolens record -- python serve.py",
       kParameters,
       kResult,
