@@ -45,14 +45,16 @@ __attribute__((noinline, cold)) bool wait_for_room(ThreadRing& ring, uint64_t wo
     if (ring.writer.has_room(words)) return true;
   }
   ring.gave_up = true;
-  ring.writer.lose(Loss::kRingFull);
   return false;
 }
 
 /// False, and the loss counted, if the ring is full. Room for the ends of open scopes is never taken.
 bool has_room(ThreadRing& ring, uint64_t words) {
-  if (__builtin_expect(!ring.writer.has_room(words + ring.open_words), 0))
-    return wait_for_room(ring, words + ring.open_words, settings().wait_ns);
+  if (__builtin_expect(!ring.writer.has_room(words + ring.open_words), 0) &&
+      !wait_for_room(ring, words + ring.open_words, settings().wait_ns)) {
+    ring.writer.lose(Loss::kRingFull);
+    return false;
+  }
   ring.gave_up = false;
   return true;
 }

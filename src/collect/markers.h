@@ -34,7 +34,8 @@ void end_range(uint64_t range);
 /// Any thread of the process.
 void name_thread_of(uint64_t thread_id, uint32_t name);
 
-/// A whole record into a ring that is of no thread; false if it is lost, after a wait for room.
+/// A whole record into a ring that is of no thread, after a wait for room; false if there is none. The caller
+/// counts the loss.
 bool put_record(ThreadRing& ring, const wire::Word* words, uint64_t count, int64_t wait_ns);
 
 /// A call that recordings have no form for.

@@ -25,17 +25,45 @@ Activity read(const void* record) {
   return activity;
 }
 
+/// What copies and sets share.
+template <class Activity>
+wire::CopyRecord moved_of(const Activity& activity) {
+  wire::CopyRecord record{};
+  record.head = head<wire::CopyRecord>(RecordKind::kCopy);
+  record.start_ns = activity.start;
+  record.end_ns = activity.end;
+  record.place = {activity.device, activity.context, activity.stream, activity.correlation};
+  record.bytes = activity.bytes;
+  record.graph_node = activity.graph_node;
+  record.graph = activity.graph;
+  return record;
+}
+
+template <class Activity>
+wire::CopyRecord copy_of(const Activity& activity) {
+  wire::CopyRecord record = moved_of(activity);
+  record.copy_kind = activity.copy_kind;
+  record.from_kind = activity.from_kind;
+  record.to_kind = activity.to_kind;
+  return record;
+}
+
 }  // namespace
 
 template <class Record>
-void ActivityWriter::put(const Record& record) {
+bool ActivityWriter::put(const Record& record) {
   wire::Word words[wire::words_in<Record>()];
   memcpy(words, &record, sizeof record);
-  collect::put_record(*ring_, words, wire::words_in<Record>(), kWaitNs);
+  return collect::put_record(*ring_, words, wire::words_in<Record>(), kWaitNs);
+}
+
+template <class Record>
+void ActivityWriter::put_or_lose(const Record& record) {
+  if (!put(record)) lose(Loss::kRingFull, 1);
 }
 
 void ActivityWriter::lose(Loss reason, uint64_t records) {
-  for (; records > 0; records--) ring_->writer.lose(reason);
+  ring_->writer.lose(reason, records);
 }
 
 // ---- Buffers
@@ -53,7 +81,7 @@ void ActivityWriter::write_clock() {
     best.cupti_ns = cupti_ns;
     best.bound_ns = bound;
   }
-  put(best);
+  put(best);  // no record of the program: the one before it holds on if there is no room
 }
 
 void ActivityWriter::write_buffer(uint8_t* buffer, size_t valid_bytes) {
@@ -112,68 +140,41 @@ void ActivityWriter::write_kernel(const Kernel& kernel) {
   record.graph = kernel.graph;
   record.registers = kernel.registers;
   record.launch_type = kernel.launch_type;
-  put(record);
+  put_or_lose(record);
 }
 
 void ActivityWriter::write_copy(const Memcpy& copy) {
-  wire::CopyRecord record{};
-  record.head = head<wire::CopyRecord>(RecordKind::kCopy);
-  record.start_ns = copy.start;
-  record.end_ns = copy.end;
-  record.place = {copy.device, copy.context, copy.stream, copy.correlation};
-  record.bytes = copy.bytes;
-  record.graph_node = copy.graph_node;
-  record.graph = copy.graph;
-  record.copy_kind = copy.copy_kind;
-  record.from_kind = copy.from_kind;
-  record.to_kind = copy.to_kind;
-  put(record);
+  put_or_lose(copy_of(copy));
 }
 
 void ActivityWriter::write_copy(const MemcpyBetweenDevices& copy) {
-  wire::CopyRecord record{};
-  record.head = head<wire::CopyRecord>(RecordKind::kCopy);
-  record.start_ns = copy.start;
-  record.end_ns = copy.end;
-  record.place = {copy.device, copy.context, copy.stream, copy.correlation};
-  record.bytes = copy.bytes;
-  record.graph_node = copy.graph_node;
-  record.graph = copy.graph;
-  record.copy_kind = copy.copy_kind;
-  record.from_kind = copy.from_kind;
-  record.to_kind = copy.to_kind;
+  wire::CopyRecord record = copy_of(copy);
   record.is_between_devices = 1;
   record.from_device = copy.from_device;
   record.to_device = copy.to_device;
-  put(record);
+  put_or_lose(record);
 }
 
 void ActivityWriter::write_set(const Memset& set) {
-  wire::CopyRecord record{};
-  record.head = head<wire::CopyRecord>(RecordKind::kCopy);
-  record.start_ns = set.start;
-  record.end_ns = set.end;
-  record.place = {set.device, set.context, set.stream, set.correlation};
-  record.bytes = set.bytes;
-  record.graph_node = set.graph_node;
-  record.graph = set.graph;
+  wire::CopyRecord record = moved_of(set);
   record.from_kind = static_cast<uint8_t>(set.memory_kind);
   record.is_set = 1;
   record.value = set.value;
-  put(record);
+  put_or_lose(record);
 }
 
 void ActivityWriter::write_sync(const Synchronization& sync) {
-  put(wire::SyncRecord{head<wire::SyncRecord>(RecordKind::kSync), sync.start, sync.end, sync.type,
-                       sync.context, sync.stream, sync.correlation, sync.event, 0});
+  put_or_lose(wire::SyncRecord{head<wire::SyncRecord>(RecordKind::kSync), sync.start, sync.end, sync.type,
+                               sync.context, sync.stream, sync.correlation, sync.event, 0});
 }
 
 void ActivityWriter::write_device(const Device& device) {
   const uint32_t name = kernel_name(device.name);
   if (name == 0) return lose(Loss::kNamesFull, 1);
-  put(wire::DeviceRecord{head<wire::DeviceRecord>(RecordKind::kDevice, name),
-                         static_cast<uint64_t>(wire::clock_ns(CLOCK_MONOTONIC)), device.global_memory_size,
-                         device.number, device.multiprocessors, device.compute_major, device.compute_minor});
+  put_or_lose(wire::DeviceRecord{head<wire::DeviceRecord>(RecordKind::kDevice, name),
+                                 static_cast<uint64_t>(wire::clock_ns(CLOCK_MONOTONIC)),
+                                 device.global_memory_size, device.number, device.multiprocessors,
+                                 device.compute_major, device.compute_minor});
 }
 
 // ---- Of the host
@@ -182,14 +183,14 @@ void ActivityWriter::write_call(const Call& call) {
   const bool is_driver = call.kind == Kind::kDriver;
   const uint32_t name = call_name(is_driver ? kDriverDomain : kRuntimeDomain, call.callback);
   if (name == 0) return lose(Loss::kNamesFull, 1);
-  put(wire::CallRecord{head<wire::CallRecord>(RecordKind::kCall, name), call.start, call.end, call.thread,
-                       call.correlation, call.return_value, is_driver});
+  put_or_lose(wire::CallRecord{head<wire::CallRecord>(RecordKind::kCall, name), call.start, call.end,
+                               call.thread, call.correlation, call.return_value, is_driver});
 }
 
 void ActivityWriter::write_overhead(const Overhead& overhead) {
   const uint32_t thread = overhead.object_kind == kThreadObject ? overhead.object[1] : 0;
-  put(wire::OverheadRecord{head<wire::OverheadRecord>(RecordKind::kOverhead), overhead.start, overhead.end,
-                           overhead.overhead_kind, thread});
+  put_or_lose(wire::OverheadRecord{head<wire::OverheadRecord>(RecordKind::kOverhead), overhead.start,
+                                   overhead.end, overhead.overhead_kind, thread});
 }
 
 // ---- Names

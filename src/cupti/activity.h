@@ -42,7 +42,9 @@ class ActivityWriter {
   uint32_t kernel_name(const char* text);
   uint32_t call_name(uint32_t domain, uint32_t callback);
   template <class Record>
-  void put(const Record& record);
+  bool put(const Record& record);
+  template <class Record>
+  void put_or_lose(const Record& record);
 
   const Functions* functions_ = nullptr;
   collect::ThreadRing* ring_ = nullptr;

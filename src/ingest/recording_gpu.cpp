@@ -140,7 +140,8 @@ bool GpuRecords::is_in_session(int64_t time) const {
   return time != kNull && time >= started_ns_ - kSlackNs && time <= clock_->seen_ns + kSlackNs;
 }
 
-void GpuRecords::arg(const char* key, int64_t value) {
+template <class Number>
+void GpuRecords::arg(const char* key, Number value) {
   args_ += (args_.empty() ? "{\"" : ",\"") + std::string(key) + "\":" + std::to_string(value);
 }
 
@@ -152,7 +153,7 @@ GpuRecords::Times GpuRecords::times_of(int64_t start, int64_t end) {
   } else {
     return {start, end - start};
   }
-  arg("end", end);
+  if (end != kNull) arg("end", end);
   return {start, kNull};
 }
 
@@ -165,8 +166,8 @@ GpuRecords::Times GpuRecords::device_times(uint64_t start, uint64_t end) {
   }
   if (is_in_session(monotonic(start))) return times_of(monotonic(start), monotonic(end));
   info_.health["time_out_of_session"]++;
-  arg("start", static_cast<int64_t>(start));
-  arg("end", static_cast<int64_t>(end));
+  arg("start", start);
+  arg("end", end);
   return {};
 }
 
@@ -258,7 +259,7 @@ const char* GpuRecords::take_copy(const wire::CopyRecord& record) {
     arg("srcDeviceId", record.from_device);
     arg("dstDeviceId", record.to_device);
   }
-  if (record.graph_node != 0) arg("graphNodeId", static_cast<int64_t>(record.graph_node));
+  if (record.graph_node != 0) arg("graphNodeId", record.graph_node);
   set_args(kTable, row, copies::args);
   store(record.is_set != 0 ? "memset" : "memcpy");
   return nullptr;

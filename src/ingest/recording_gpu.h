@@ -71,7 +71,8 @@ class GpuRecords {
   const char* take_device(const wire::DeviceRecord& record, const std::string& name);
   const char* take_clock(const wire::GpuClockRecord& record);
 
-  void arg(const char* key, int64_t value);
+  template <class Number>
+  void arg(const char* key, Number value);
   bool is_in_session(int64_t time) const;
   int64_t monotonic(uint64_t time) const;
   Times device_times(uint64_t start, uint64_t end);

@@ -767,7 +767,7 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
                   model::RunInfo& info) {
   expect(sink, TableId::spans,
          {spans::track_id, spans::name, spans::category, spans::kind, spans::start_ns, spans::dur_ns,
-          spans::args});
+          spans::correlation_id, spans::args});
   expect(sink, TableId::samples, {samples::track_id, samples::start_ns, samples::stack, samples::weight});
   RecordingReader reader(source);
   NL_CHECK(reader.start());

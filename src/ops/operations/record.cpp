@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/path_text.h"
 #include "capture/document.h"
+#include "capture/gpu_telemetry.h"
 #include "capture/recorder.h"
 #include "capture/workload.h"
 #include "ops/flight_dumps.h"
@@ -55,13 +56,15 @@ constexpr char kResult[] = R"json({
       "run_id": {"type": "string"},
       "workload": {"type": "object", "required": ["command", "exit_code", "wall_ns", "user_ns", "system_ns"]},
       "markers": {"type": "object", "required": ["recorded", "lost"],
-                  "description": "recorded + lost, by reason, = set by the program"},
+                  "description": "recorded + lost, by reason, = set by the program and told by its GPUs"},
       "samples": {"type": "object", "required": ["recorded", "lost", "with_kernel"],
                   "description": "of the processors' time; absent_reason says why there are none"},
       "artifacts": {"type": "string", "description": "folder with what was run, what it wrote and what it ran on"}}}},
   "anyOf": [{"$ref": "#/definitions/recording"},
             {"type": "object", "required": ["runs"],
              "properties": {"runs": {"type": "array", "items": {"$ref": "#/definitions/recording"}}}}]})json";
+
+constexpr const char* kTelemetryFile = "telemetry.csv";  ///< of GPUs, where there are any
 
 // ---- The folder of a recording
 
@@ -149,6 +152,7 @@ Result<json> import_recording(Context context, store::Ledger& ledger, const std:
   };
   NL_CHECK(add(end.recorded, end.path, "/recording.nlr"));
   NL_CHECK(add(samples.recorded, samples.path, "/samples.nlr"));
+  if (path_exists(artifacts + "/" + kTelemetryFile)) paths.push_back(artifacts + "/" + kTelemetryFile);
   ImportOptions options;
   options.as_one = true;
   options.artifacts = artifacts;
@@ -214,6 +218,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   NL_CHECK(write_capture(document, folder));
   capture::WorkloadEnd end;
   capture::SamplingEnd samples;
+  auto telemetry = capture::GpuTelemetry::start(folder + "/artifacts/" + kTelemetryFile);
   auto recorded =
       capture::record_around(recorder, [&](const std::vector<std::string>& environment) -> Result<void> {
         workload.environment = environment;
@@ -224,6 +229,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
         return {};
       });
   if (dumps) dumps->finish();
+  if (telemetry) telemetry->reset();
   if (!recorded) {
     remove_tree(folder);
     return std::move(recorded.error());
@@ -317,8 +323,8 @@ const Operation& operation_record() {
   static constexpr Operation kOperation{
       "record",
       "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
-      "you want to see what a program did when: scopes, marks and counters that it sets, functions that ran",
-      "you want the kernels of a GPU: its profiler; the nodes of an ONNX model: profile",
+      "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA GPUs",
+      "you want counters of kernels: deep; the nodes of an ONNX model: profile",
       "neurolens record -- python serve.py",
       kParameters,
       kResult,
