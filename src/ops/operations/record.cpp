@@ -323,7 +323,8 @@ const Operation& operation_record() {
   static constexpr Operation kOperation{
       "record",
       "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
-      "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA GPUs",
+      "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA "
+      "GPUs",
       "you want counters of kernels: deep; the nodes of an ONNX model: profile",
       "neurolens record -- python serve.py",
       kParameters,
