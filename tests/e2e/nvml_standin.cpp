@@ -1,5 +1,5 @@
-// A stand-in for libnvidia-ml, for tests alone: no GPU is here. Two devices; the second does not tell its power.
-// STANDIN_NVML=no_driver and no_gpu: as its name says.
+// A stand-in for libnvidia-ml, for tests alone: no GPU is here. Two devices; the second does not tell its
+// power. STANDIN_NVML=no_driver and no_gpu: as its name says.
 
 #include <cstdlib>
 #include <cstring>
