@@ -1,6 +1,8 @@
 // A program that starts the collector as the CUDA driver does, and lets the stand-in for libcupti replay
-// work: cupti_program WHAT [RECORDS]. Prints what it did and ends in the ordinary way.
+// work: cupti_program WHAT [RECORDS [fork]]. Prints what it did and ends in the ordinary way.
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -22,5 +24,11 @@ int main(int argc, char** argv) {
   }
   const neurolens::Scope scope("step");
   if (run != nullptr) run(argc > 1 ? argv[1] : "all_kinds", argc > 2 ? std::atoi(argv[2]) : 1);
+  if (argc > 3 && std::strcmp(argv[3], "fork") == 0) {
+    if (fork() == 0) std::exit(0);  // with what is registered for the end of its parent
+    int status = 0;
+    wait(&status);
+    std::printf("child %d\n", status);
+  }
   std::puts("done");
 }

@@ -3,6 +3,7 @@
 #include <nvtx3/nvToolsExtCudaRt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -78,8 +79,25 @@ static void deep(int count) {
   for (int i = 0; i < count; i++) nvtxRangePop();
 }
 
+/// Handles of the parent are good in its child.
+static void in_a_child() {
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("model");
+  nvtxEventAttributes_t attributes = event(nullptr);
+  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  attributes.message.registered = nvtxDomainRegisterStringA(domain, "decode");
+  nvtxDomainRangePushEx(domain, &attributes);
+  nvtxDomainRangePop(domain);
+  if (fork() == 0) {
+    nvtxDomainRangePushEx(domain, &attributes);
+    nvtxDomainRangePop(domain);
+    std::exit(0);
+  }
+  wait(nullptr);
+}
+
 int main(int argc, char** argv) {
   if (argc == 1) all_forms();
   if (argc == 3 && std::strcmp(argv[1], "messages") == 0) many_messages(std::atoi(argv[2]));
+  if (argc == 2 && std::strcmp(argv[1], "fork") == 0) in_a_child();
   if (argc == 3 && std::strcmp(argv[1], "deep") == 0) deep(std::atoi(argv[2]));
 }

@@ -37,7 +37,8 @@ class Recorded:
         self.markers = result.data["markers"]
         self.warnings = result.envelope["warnings"]
         self.run = result.data["run_id"]
-        assert "done" in result.err + result.out, "the program was disturbed"
+        self.output = result.err
+        assert "done" in self.output, "the program was disturbed"
         neurolens("verify", self.run)
         self.document = json.loads((neurolens.bundle(self.run) / "run.json").read_text())
         self.health = self.document["capture"]["health"]
@@ -104,6 +105,11 @@ def test_times_are_of_the_program(record):
                                "FROM spans c, spans s WHERE c.kind = 'runtime' AND s.name = 'step'")
         bound = recorded.document["extensions"]["recording"]["gpu_clock"]["bound_ns"]
         assert row["early"] >= -bound and row["late"] <= bound
+
+
+def test_a_forked_child_leaves_cupti_alone(record):
+    recorded = record("launches", 10, "fork")
+    assert recorded.markers == {"recorded": 20 + STEP, "lost": {}} and "child 0\n" in recorded.output
 
 
 def test_nodes_of_a_graph(record):

@@ -94,6 +94,15 @@ def test_too_deep_is_counted(recorder, program):
 
 
 @needs_headers
+def test_a_forked_child_knows_its_parents_handles(recorder, program):
+    result = record(recorder, program, "fork")
+    assert result.data["markers"] == {"recorded": 4, "lost": {}}
+    rows = recorder.rows(result.data["run_id"], "SELECT s.name, s.category, count(DISTINCT t.process_id) AS processes FROM spans s "
+                                                "JOIN tracks t USING (track_id) GROUP BY ALL")
+    assert rows == [{"name": "decode", "category": "model", "processes": 2}]
+
+
+@needs_headers
 def test_the_tool_of_the_user_is_left_alone(recorder, program, tmp_path):
     other = Neurolens(tmp_path / "ledger", {"NVTX_INJECTION64_PATH": "/opt/other.so"})
     result = other("record", "--json", "--", program)
