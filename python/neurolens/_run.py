@@ -83,7 +83,9 @@ class Run:
         """What one SELECT over the tables of the run gives."""
         parquet = _import("pyarrow.parquet", "arrow")
         arrow = _import("pyarrow", "arrow")
-        return parquet.read_table(arrow.BufferReader(self._bytes("query", query, "--format", "parquet")))
+        source = arrow.BufferReader(self._bytes("query", query, "--format", "parquet"))
+        # Not read_table: a thread of its scanner may still hold the bytes when Python ends, which aborts the process.
+        return parquet.ParquetFile(source).read(use_threads=False)
 
     def rows(self, query: str) -> List[Dict[str, Any]]:
         """What one SELECT over the tables of the run gives, row by row; needs nothing but Python."""
