@@ -1,11 +1,23 @@
 # What is loaded into the customer's process: libneurolens_collect.so, and the extension of the Python package. Neither
 # needs anything but libc: no exceptions, no runtime of C++, no symbol but those meant for others.
-file(GLOB collect_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/collect/*.cpp)
+file(GLOB collect_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/collect/*.cpp ${CMAKE_SOURCE_DIR}/src/cupti/*.cpp)
+list(FILTER collect_sources EXCLUDE REGEX layout_check)
 
 # The same code inside of a test.
 add_library(nl_collect STATIC EXCLUDE_FROM_ALL ${collect_sources})
 target_include_directories(nl_collect PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(nl_collect PRIVATE nl_flags)
+
+# What is declared of CUPTI, held against NVIDIA's headers where they are; nothing of them is linked or shipped.
+foreach(version 11.8 12.9 13.4)
+  if(EXISTS ${NEUROLENS_DEPS}/nvidia-1/cupti-${version})
+    add_library(nl_cupti_layout_${version} OBJECT ${CMAKE_SOURCE_DIR}/src/cupti/layout_check.cpp)
+    target_include_directories(nl_cupti_layout_${version} SYSTEM PRIVATE ${NEUROLENS_DEPS}/nvidia-1/cupti-${version})
+    target_link_libraries(nl_cupti_layout_${version} PRIVATE nl_flags)
+  else()
+    message(STATUS "no headers of CUPTI ${version}: the collector is built, its layouts are not checked against them")
+  endif()
+endforeach()
 
 if(NEUROLENS_SANITIZE)
   return()  # libraries with a sanitizer cannot be loaded into programs without one
@@ -15,7 +27,7 @@ target_include_directories(neurolens_collect PRIVATE ${CMAKE_SOURCE_DIR}/src ${C
 target_compile_options(neurolens_collect PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
   -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden $<$<CONFIG:Release>:-O2>)
 target_link_options(neurolens_collect PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--no-undefined -Wl,-z,nodelete)
-target_link_libraries(neurolens_collect PRIVATE Threads::Threads)
+target_link_libraries(neurolens_collect PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 set_target_properties(neurolens_collect PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 target_link_options(neurolens_collect PRIVATE $<$<CONFIG:Release>:-s>)
 

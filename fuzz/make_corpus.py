@@ -20,9 +20,9 @@ TWO_THREADS = 4
 FORCED = 8
 # Byte 1: the forced adapter, in the order of their names, and the forced role.
 ADAPTERS = sorted(path.stem.replace("_", "-") for path in (GOLDEN.parents[1] / "src/ingest/adapters").glob("*.cpp"))
-CAPTURE, CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS, NSYS_STATS, ONNXRUNTIME, RECORDING, TELEMETRY, TRTEXEC = map(
+CAPTURE, CHROME, KINETO, NCU, NEUROLENS_JSON, NSYS, NSYS_STATS, ONNXRUNTIME, RECORDING, ROCPROFV3, TELEMETRY, TRTEXEC = map(
     ADAPTERS.index, ["capture", "chrome", "kineto", "ncu", "neurolens-json", "nsys", "nsys-stats", "onnxruntime", "recording",
-                     "telemetry", "trtexec"])
+                     "rocprofv3", "telemetry", "trtexec"])
 DEVICE, LAYERS, PROFILE, SUMMARY, TIMES = (role << 4 for role in range(1, 6))
 
 
@@ -232,7 +232,7 @@ def other_adapters():
 
 def tables():
     """Tables of lines: option bytes without spread, since blanks would change the rows. Golden cases, sniffed."""
-    for adapter, number in (("ncu", NCU), ("nsys-stats", NSYS_STATS), ("telemetry", TELEMETRY)):
+    for adapter, number in (("ncu", NCU), ("nsys-stats", NSYS_STATS), ("rocprofv3", ROCPROFV3), ("telemetry", TELEMETRY)):
         for folder in sorted((GOLDEN / adapter).iterdir()):
             for path in sorted(folder.glob("input*")):
                 yield f"table_{adapter}_{folder.name}", (WINDOW[0] | FORCED, number), path.read_bytes()

@@ -206,10 +206,12 @@ class Attribute {
 /// Attributes as JSON in a buffer of fixed size. Those that do not fit are left out and counted in it.
 class AttributeText {
  public:
-  explicit AttributeText(std::initializer_list<Attribute> attributes) {
-    if (attributes.size() == 0) return;
+  explicit AttributeText(std::initializer_list<Attribute> attributes)
+      : AttributeText(attributes.begin(), attributes.size()) {}
+  AttributeText(const Attribute* attributes, size_t count) {
+    if (count == 0) return;
     put('{');
-    for (const Attribute& attribute : attributes) add(attribute);
+    for (size_t i = 0; i < count; i++) add(attributes[i]);
     if (left_out_ != 0) {
       end_ = kBytes;
       if (size_ > 1) put(',');

@@ -7,6 +7,8 @@ import subprocess
 import warnings
 from typing import Any, Dict, List, Optional, Union
 
+Path = Union[str, "os.PathLike[str]"]
+
 _CODES = {2: "bad_input", 3: "unavailable"}  # of an exit code, where the program said no more
 
 
@@ -34,7 +36,7 @@ def program() -> str:
 
 
 def call(
-    verb: str, *args: Any, ledger: Optional[os.PathLike] = None, input: Union[bytes, str, None] = None
+    verb: str, *args: Any, ledger: Optional[Path] = None, input: Union[bytes, str, None] = None
 ) -> Dict[str, Any]:
     """The ``data`` of what ``neurolens VERB --json ARGS`` answers. A gate that failed is an answer, too."""
     done = _run([verb, "--json"], args, ledger, input)
@@ -49,7 +51,7 @@ def call(
     return answer["data"]
 
 
-def read_bytes(verb: str, *args: Any, ledger: Optional[os.PathLike] = None) -> bytes:
+def read_bytes(verb: str, *args: Any, ledger: Optional[Path] = None) -> bytes:
     """What ``neurolens VERB ARGS`` writes to standard output, for answers that are no JSON."""
     done = _run([verb, "--quiet"], args, ledger, None)
     if done.returncode != 0:
@@ -69,7 +71,7 @@ def _installed_program() -> Optional[str]:
 
 
 def _run(
-    verb: List[str], args: Any, ledger: Optional[os.PathLike], given: Union[bytes, str, None]
+    verb: List[str], args: Any, ledger: Optional[Path], given: Union[bytes, str, None]
 ) -> "subprocess.CompletedProcess[bytes]":
     """Our own options stand first, as behind ``--`` begin the words of another program."""
     own = verb if ledger is None else [*verb, "--ledger", os.fspath(ledger)]

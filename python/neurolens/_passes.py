@@ -1,6 +1,7 @@
 """A workload measured twice in one process: as it is, and with its profiler. The two take turns in short blocks, so that
 a machine that gets slower meanwhile slows both. As ``neurolens profile model.onnx`` does it."""
 
+import pathlib
 import time
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -123,11 +124,19 @@ def memory_now(line: str) -> Optional[int]:
     return None
 
 
-def clock_pair() -> Dict[str, int]:
+def clock_pair() -> Dict[str, Any]:
     """The monotonic and the Unix clock, read together; of some tries the one that took least."""
     tries = []
     for _ in range(16):
         before, unix, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
         tries.append(((after - before + 1) // 2, (before + after) // 2, unix))
     bound, monotonic, unix = min(tries)
-    return {"monotonic_ns": monotonic, "unix_ns": unix, "bound_ns": bound}
+    return {"monotonic_ns": monotonic, "unix_ns": unix, "bound_ns": bound, "boot_id": _boot_id()}
+
+
+def _boot_id() -> str:
+    """The name of the monotonic clock; empty if it is hidden."""
+    try:
+        return pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

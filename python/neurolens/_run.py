@@ -5,16 +5,15 @@ import json
 import os
 import pathlib
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
 
 from neurolens import _cli
+from neurolens._cli import Path
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
-
-Path = Union[str, "os.PathLike[str]"]
 
 _REPORTS = {"html": "report.html", "md": "report.md", "json": "report.json"}
 

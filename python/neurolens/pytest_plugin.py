@@ -9,6 +9,7 @@ commit; ``pytest --neurolens-baseline main`` holds them against those of that co
 """
 
 import dataclasses
+import hashlib
 import json
 import pathlib
 import platform
@@ -66,7 +67,7 @@ def profiled(request: pytest.FixtureRequest) -> Callable[..., Profiled]:
         if not _is_on(request.config):
             return Profiled(function(), [], [])
         result, measured = _measure(function, calls, runs, _CLOCKS[clock])
-        labels = {"test": request.node.nodeid, "timer": clock, **_git_labels(request.config.rootpath)}
+        labels = {"test": _label(request.node.nodeid), "timer": clock, **_git_labels(request.config.rootpath)}
         ids = _keep([_run_file(times, labels, clock) for times in measured], request.config)
         durations = [end - start for times in measured for start, end in times]
         said = f"{_time(statistics.median(durations))} a call"
@@ -104,6 +105,8 @@ _CLOCKS: Dict[str, Callable[[], int]] = {"wall": time.perf_counter_ns, "cpu": ti
 
 def _measure(function: Callable[[], Any], calls: int, runs: int, clock: Callable[[], int]) -> Any:
     """What the last call returned, and for each run the begin and the end of its calls."""
+    if calls < 1 or runs < 1:
+        raise ValueError("there is at least one run of at least one call")
     result = function()
     measured = []
     for _ in range(runs):
@@ -116,11 +119,19 @@ def _measure(function: Callable[[], Any], calls: int, runs: int, clock: Callable
     return result, measured
 
 
+def _label(text: str) -> str:
+    """A label has at most 1024 bytes; of a longer text its beginning and its hash."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= 1024:
+        return data.decode()
+    return data[:900].decode("utf-8", "ignore") + hashlib.sha256(data).hexdigest()
+
+
 def _git_labels(folder: pathlib.Path) -> Dict[str, str]:
     commit = _git(folder, "rev-parse", "HEAD")
     if commit is None:
         return {}
-    return {"commit": commit, "dirty": "true" if _git(folder, "status", "--porcelain") else "false"}
+    return {"commit": commit, "dirty": "true" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "false"}
 
 
 def _git(folder: pathlib.Path, *words: str) -> Optional[str]:

@@ -1,5 +1,7 @@
 #include "analyze/copy_kinds.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace nl::analyze {
@@ -9,11 +11,13 @@ std::string_view copy_direction_name(CopyDirection direction) {
 }
 
 CopyDirection copy_direction(std::string_view name) {
-  if (has_part(name, "HtoD") || has_part(name, "HostToDevice")) return CopyDirection::kHostToDevice;
-  if (has_part(name, "DtoH") || has_part(name, "DeviceToHost")) return CopyDirection::kDeviceToHost;
-  for (const std::string_view part : {"DtoD", "PtoP", "DeviceToDevice"}) {
-    if (has_part(name, part)) return CopyDirection::kDeviceToDevice;
-  }
+  const auto has_one = [&](std::initializer_list<std::string_view> parts) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](std::string_view part) { return has_part(name, part); });
+  };
+  if (has_one({"HtoD", "HostToDevice", "HOST_TO_DEVICE"})) return CopyDirection::kHostToDevice;
+  if (has_one({"DtoH", "DeviceToHost", "DEVICE_TO_HOST"})) return CopyDirection::kDeviceToHost;
+  if (has_one({"DtoD", "PtoP", "DeviceToDevice", "DEVICE_TO_DEVICE"})) return CopyDirection::kDeviceToDevice;
   if (has_part(name, "Memset") || has_part(name, "memset")) return CopyDirection::kSet;
   return CopyDirection::kUnknown;
 }

@@ -11,7 +11,7 @@ namespace nl::analyze {
 namespace {
 
 constexpr char kHint[] = "the form is that of data/counters/counters.yaml";
-constexpr std::string_view kTools[] = {"ncu", "ncu-details", "nvprof", "dcgm"};
+constexpr std::string_view kTools[] = {"ncu", "ncu-details", "nvprof", "dcgm", "rocprofv3"};
 
 Result<std::string> text_of(const YamlNode& node, const char* key, bool required, const std::string& file) {
   const YamlNode* value = node.find(key);

@@ -19,7 +19,7 @@ struct CounterMeaning {
 };
 
 struct CounterName {
-  std::string tool;  ///< ncu, ncu-details, nvprof or dcgm
+  std::string tool;  ///< ncu, ncu-details, nvprof, dcgm or rocprofv3
   std::string name;
   std::string unit;  ///< of the tool's value; empty: any
   double scale = 1;  ///< value in the meaning's unit = scale * value

@@ -269,6 +269,11 @@ class RankFitter {
     for (size_t i = 1; i < clocks_.size(); i++) waiting.insert(clocks_[i].clock);
     std::vector<int32_t> reached = {clocks_.front().clock};
     for (size_t next = 0; next < reached.size(); next++) {
+      for (const int32_t clock : same_as(reached[next], waiting)) {
+        fits_[clock] = same_clock(clock, reached[next]);
+        waiting.erase(clock);
+        reached.push_back(clock);
+      }
       const auto pairs = pairs_with(reached[next], waiting);
       for (const auto& [clock, shared] : pairs) {
         RankFit fit = fit_pair(clock, reached[next], shared);
@@ -292,6 +297,28 @@ class RankFitter {
   const RankClock& clock_of(int32_t clock) const {
     return *std::find_if(clocks_.begin(), clocks_.end(),
                          [&](const RankClock& c) { return c.clock == clock; });
+  }
+
+  /// Waiting clocks that are the one that is reached under another number.
+  std::vector<int32_t> same_as(int32_t reached, const std::set<int32_t>& waiting) const {
+    const std::string& identity = clock_of(reached).identity;
+    std::vector<int32_t> same;
+    for (const int32_t clock : waiting) {
+      if (!identity.empty() && clock_of(clock).identity == identity) same.push_back(clock);
+    }
+    return same;
+  }
+
+  RankFit same_clock(int32_t clock, int32_t reached) const {
+    RankFit fit{clock, clocks_.front().clock, "same_clock", {}};
+    if (const auto it = fits_.find(reached); it != fits_.end()) {
+      fit.fit = it->second.fit;
+      return fit;
+    }
+    fit.fit.consistent = true;
+    fit.fit.segments.push_back({});
+    fit.fit.segments.back().bound_ns = 0;
+    return fit;
   }
 
   /// Collectives that waiting clocks share with one that is reached.
@@ -371,7 +398,8 @@ Result<std::vector<RankClock>> load_clocks(Connection& connection,
           const int32_t clock = chunk.int32s(0)[i];
           const auto at = static_cast<size_t>(clock);
           if (clock < 0 || at >= bases.size()) continue;
-          clocks.push_back({clock, chunk.int32s(1)[i], bases[at].is_unix, store::base_of(bases, clock)});
+          clocks.push_back({clock, chunk.int32s(1)[i], bases[at].is_unix, store::base_of(bases, clock),
+                            bases[at].identity});
         }
         return {};
       }));

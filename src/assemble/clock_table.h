@@ -19,7 +19,8 @@ struct RankClock {
   int32_t clock = 0;
   int32_t rank = 0;
   bool is_unix = false;
-  int64_t base_ns = 0;  ///< added to stored times before clocks are compared
+  int64_t base_ns = 0;        ///< added to stored times before clocks are compared
+  std::string identity = {};  ///< clocks with the same one are one clock; empty: not known
 };
 
 struct RankFit {

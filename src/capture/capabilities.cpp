@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "capture/gpu_telemetry.h"
 #include "capture/onnx_runtime.h"
 #include "capture/perf_event.h"
 
@@ -54,6 +55,12 @@ Capability nvidia_driver() {
   return {"nvidia_driver", false, "no NVIDIA driver is loaded", ""};
 }
 
+Capability gpu_telemetry() {
+  const auto nvml = describe_nvml();
+  if (nvml) return {"gpu_telemetry", true, *nvml};
+  return {"gpu_telemetry", false, nvml.error().message, "comes with the NVIDIA driver"};
+}
+
 Capability amd_driver() {
   if (path_exists("/dev/kfd")) return {"amd_driver", true, "/dev/kfd"};
   return {"amd_driver", false, "no AMD driver is loaded", ""};
@@ -75,12 +82,13 @@ std::vector<Capability> capabilities() {
                       try_perf_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, true)),
       hardware_counters(),
       nvidia_driver(),
+      gpu_telemetry(),
       amd_driver(),
       onnx_runtime(),
       tool("nsys", "NEUROLENS_NSYS", "needed to read .nsys-rep files and to record NVIDIA GPUs"),
       tool("ncu", "NEUROLENS_NCU", "needed to read .ncu-rep files and for counters of NVIDIA GPUs"),
       tool("trtexec", "NEUROLENS_TRTEXEC", "needed only to time TensorRT engines"),
-      tool("rocprofv3", nullptr, "needed only to record AMD GPUs"),
+      tool("rocprofv3", "NEUROLENS_ROCPROFV3", "needed only to record AMD GPUs"),
       tool("git", nullptr, "without it a run does not know the commit of its code"),
   };
 }

@@ -4,12 +4,14 @@
 // does so for the last time and gives the frames their names. One thread at a time.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "capture/perf_event.h"
+#include "capture/python_stacks.h"
 #include "capture/sample_writer.h"
 #include "capture/sampled_processes.h"
 
@@ -20,17 +22,22 @@ struct SamplerOptions {
   uint64_t frequency_hz = 99;              ///< samples of a second of processor time, of one thread
   int64_t limit_bytes = int64_t{1} << 30;  ///< of the file; samples beyond are lost
   size_t ring_bytes = 512 << 10;           ///< of one processor; a power of two of pages
+  bool with_python = false;                ///< the Python functions of threads, too
+  bool with_waits = false;                 ///< when threads do not run, too
 };
 
 struct SamplingEnd {
   std::string absent_reason = {};  ///< not empty: nothing was sampled, and why
   std::string path = {};
   uint64_t recorded = 0;
+  uint64_t python = 0, waits = 0;  ///< recorded, besides
   Losses lost{};
+  uint64_t torn = 0;       ///< stacks of Python that changed while they were read
   uint64_t throttled = 0;  ///< how often the kernel held samples back
   bool with_kernel =
       true;  ///< false: what runs inside of the kernel is not sampled, as that is not permitted
-  std::string unnamed_reason = {};  ///< not empty: frames are modules and addresses, and why
+  std::string unnamed_reason = {};    ///< not empty: frames are modules and addresses, and why
+  std::string no_python_reason = {};  ///< not empty: a Python that could not be read, and why
 };
 
 class CpuSampler {
@@ -54,6 +61,8 @@ class CpuSampler {
     uint32_t type;
     uint16_t flags;
     std::string body;
+    std::vector<uint32_t> python = {};  ///< of a sample: functions that the thread was in shortly after
+    uint64_t python_ns = 0;             ///< that these stand for
   };
 
   /// What the kernel lets us have.
@@ -68,11 +77,15 @@ class CpuSampler {
   static int open_events(const SamplerOptions& options, Events has, std::vector<int>& fds);
   wire::SamplingFacts facts() const;
   void gather();
+  void read_python(size_t first);
   Result<void> take_until(uint64_t time_ns);
   Result<void> take(const Event& event);
   void take_mapping(const Event& event);
   void take_name(const Event& event);
   Result<void> take_sample(const Event& event);
+  void take_fork(const Event& event);
+  void take_exit(const Event& event);
+  Result<void> take_switch(const Event& event);
 
   SamplerOptions options_;
   SampleWriter writer_;
@@ -81,6 +94,10 @@ class CpuSampler {
   SampledProcesses processes_ = {};
   std::vector<Event> events_ = {};
   std::vector<CodePlace> places_ = {};
+  PythonStacks python_ = {};
+  uint64_t torn_ = 0;
+  /// Threads that do not run, since when, and whether they could.
+  std::map<std::pair<uint32_t, uint32_t>, std::pair<uint64_t, bool>> waiting_ = {};
   uint64_t last_poll_ns_ = 0;
   uint64_t last_flush_ns_ = 0;
   uint64_t throttled_ = 0;

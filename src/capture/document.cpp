@@ -19,7 +19,10 @@ nlohmann::json describe_capture(const std::string& command, const std::string& f
 }
 
 nlohmann::json clock_pair_json(const wire::ClockPair& pair) {
-  return {{"monotonic_ns", pair.monotonic_ns}, {"unix_ns", pair.unix_ns}, {"bound_ns", pair.bound_ns}};
+  return {{"monotonic_ns", pair.monotonic_ns},
+          {"unix_ns", pair.unix_ns},
+          {"bound_ns", pair.bound_ns},
+          {"boot_id", boot_id()}};
 }
 
 std::string document_text(const nlohmann::json& document) {

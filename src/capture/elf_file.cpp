@@ -19,6 +19,7 @@ constexpr size_t kMaxBuildIdBytes = 64;
 constexpr size_t kMaxNoteBytes = 4096;
 constexpr size_t kMaxNameBytes = 4096;
 constexpr uint64_t kMaxSymbols = 32 << 20;
+constexpr uint64_t kMaxExportedText = 16 << 20;
 constexpr uint64_t kMaxSteps =
     256 << 20;  // functions of real files hardly overlap; of others no more is read
 constexpr size_t kSymbolsAtOnce = 4096;
@@ -178,24 +179,45 @@ std::string ElfFile::text_at(uint64_t offset, uint64_t end) const {
   return text;
 }
 
+template <class Take>
+void ElfFile::for_each_symbol(const Section& symbols, const Take& take) const {
+  std::vector<Elf64_Sym> piece;
+  const uint64_t count = std::min(symbols.bytes / sizeof(Elf64_Sym), kMaxSymbols);
+  for (uint64_t at = 0; at < count; at += piece.size()) {
+    piece.resize(std::min<uint64_t>(kSymbolsAtOnce, count - at));
+    const uint64_t offset = symbols.offset + at * sizeof(Elf64_Sym);
+    if (offset < symbols.offset || !read(offset, piece.data(), piece.size() * sizeof(Elf64_Sym))) return;
+    for (const Elf64_Sym& symbol : piece) take(symbol);
+  }
+}
+
+std::vector<uint64_t> ElfFile::addresses_of(std::span<const std::string_view> names) const {
+  std::vector<uint64_t> addresses(names.size());
+  const Section* const symbols = section_of(SHT_DYNSYM);
+  if (symbols == nullptr) return addresses;
+  const Section& texts = sections_[symbols->link];
+  std::string all(std::min(texts.bytes, kMaxExportedText), '\0');
+  if (!read(texts.offset, all.data(), all.size())) return addresses;
+  for_each_symbol(*symbols, [&](const Elf64_Sym& symbol) {
+    if (symbol.st_name >= all.size() || symbol.st_shndx == SHN_UNDEF) return;
+    const std::string_view rest = std::string_view(all).substr(symbol.st_name);
+    const auto it = std::find(names.begin(), names.end(), rest.substr(0, rest.find('\0')));
+    if (it != names.end()) addresses[static_cast<size_t>(it - names.begin())] = symbol.st_value;
+  });
+  return addresses;
+}
+
 std::vector<std::string> ElfFile::functions_at(std::span<const uint64_t> addresses) const {
   std::vector<std::string> names(addresses.size());
   const Section* symbols = section_of(SHT_SYMTAB);
   if (symbols == nullptr) symbols = section_of(SHT_DYNSYM);
   if (symbols == nullptr) return names;
   FunctionFinder finder(addresses);
-  std::vector<Elf64_Sym> piece;
-  const uint64_t count = std::min(symbols->bytes / sizeof(Elf64_Sym), kMaxSymbols);
-  for (uint64_t at = 0; at < count; at += piece.size()) {
-    piece.resize(std::min<uint64_t>(kSymbolsAtOnce, count - at));
-    const uint64_t offset = symbols->offset + at * sizeof(Elf64_Sym);
-    if (offset < symbols->offset || !read(offset, piece.data(), piece.size() * sizeof(Elf64_Sym))) break;
-    for (const Elf64_Sym& symbol : piece) {
-      const bool has_section = symbol.st_shndx < sections_.size();
-      const Section section = has_section ? sections_[symbol.st_shndx] : Section();
-      finder.take(symbol, section.address + section.bytes);
-    }
-  }
+  for_each_symbol(*symbols, [&](const Elf64_Sym& symbol) {
+    const bool has_section = symbol.st_shndx < sections_.size();
+    const Section section = has_section ? sections_[symbol.st_shndx] : Section();
+    finder.take(symbol, section.address + section.bytes);
+  });
   const Section& texts = sections_[symbols->link];
   const uint64_t end = texts.offset + std::min(texts.bytes, size_);
   const auto& found = finder.finish();

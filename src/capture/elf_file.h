@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -31,6 +32,8 @@ class ElfFile {
   /// For each address the mangled name of the function that it is of; empty if no symbol says so. `addresses`
   /// are sorted. Memory for these alone, whatever the file's size.
   std::vector<std::string> functions_at(std::span<const uint64_t> addresses) const;
+  /// For each name the address of what the file exports under it; 0 if it does not.
+  std::vector<uint64_t> addresses_of(std::span<const std::string_view> names) const;
 
  private:
   struct Section {
@@ -44,6 +47,8 @@ class ElfFile {
   bool read(uint64_t offset, void* out, size_t bytes) const;
   std::string text_at(uint64_t offset, uint64_t end) const;
   const Section* section_of(uint32_t type) const;
+  template <class Take>
+  void for_each_symbol(const Section& symbols, const Take& take) const;
 
   int fd_ = -1;
   uint64_t size_ = 0;

@@ -15,6 +15,7 @@
 #include "base/demangle.h"
 #include "base/files.h"
 #include "capture/elf_file.h"
+#include "capture/python_stacks.h"
 #include "capture/recording_file.h"
 
 namespace nl::capture {
@@ -37,9 +38,11 @@ class FrameReader {
   void take(const wire::ChunkHeader& header, std::string_view payload) {
     if (header.kind == wire::ChunkKind::kModules) take_modules(payload);
     if (header.kind == wire::ChunkKind::kFrames) take_frames(payload);
-    has_names_ = has_names_ || header.kind == wire::ChunkKind::kFrameNames;
+    has_names_ = has_names_ || (chunks_ == 1 && header.kind == wire::ChunkKind::kFrameNames);
+    chunks_++;
   }
   const std::map<uint32_t, ModuleFrames>& modules() const { return modules_; }
+  /// Written here before: names of machine code stand behind the first chunk, those of Python later.
   bool has_names() const { return has_names_; }
 
  private:
@@ -65,6 +68,7 @@ class FrameReader {
   }
 
   std::map<uint32_t, ModuleFrames> modules_;
+  uint64_t chunks_ = 0;
   bool has_names_ = false;
 };
 
@@ -195,6 +199,15 @@ bool parse(std::string_view line, MapLine& out) {
   return true;
 }
 
+/// Of "py::forward:/srv/model.py" what Python functions are called elsewhere; else the name itself.
+std::string name_of(const MapLine& line) {
+  constexpr std::string_view kPrefix = "py::";
+  const size_t colon = line.name.find(':', kPrefix.size());
+  if (!line.name.starts_with(kPrefix) || colon == std::string_view::npos) return std::string(line.name);
+  const std::string_view function = line.name.substr(kPrefix.size(), colon - kPrefix.size());
+  return python_function_text(function, line.name.substr(colon + 1), 0);
+}
+
 }  // namespace
 
 std::vector<std::string> names_in_perf_map(const std::string& path, std::span<const uint64_t> addresses) {
@@ -207,7 +220,7 @@ std::vector<std::string> names_in_perf_map(const std::string& path, std::span<co
     if (!parse({line, ::strcspn(line, "\n")}, entry)) continue;
     auto it = std::lower_bound(addresses.begin(), addresses.end(), entry.start);
     for (; it != addresses.end() && *it - entry.start < entry.bytes; ++it)
-      names[static_cast<size_t>(it - addresses.begin())] = entry.name;
+      names[static_cast<size_t>(it - addresses.begin())] = name_of(entry);
   }
   return names;
 }

@@ -262,6 +262,10 @@ json describe_host(const std::string& root) {
   return host.take();
 }
 
+std::string boot_id() {
+  return Description("").text("/proc/sys/kernel/random/boot_id").value_or("");
+}
+
 json describe_gpus() {
   const std::vector<std::string> fields = {
       "index",     "name",        "driver_version", "memory.total",     "compute_cap",     "clocks.max.sm",

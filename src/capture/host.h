@@ -12,6 +12,9 @@ namespace nl::capture {
 /// The machine, as /proc, /sys and /etc below `root` describe it.
 nlohmann::json describe_host(const std::string& root = "");
 
+/// Made anew each time the system starts, and so a name of its CLOCK_MONOTONIC; empty if it is hidden.
+std::string boot_id();
+
 /// NVIDIA GPUs as nvidia-smi lists them; {"absent": reason} where there are none.
 nlohmann::json describe_gpus();
 

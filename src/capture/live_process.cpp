@@ -118,7 +118,17 @@ std::string LiveProcess::new_definitions() {
     if (payload.size() > wire::kMaxChunkBytes / 2) add_chunk();
   }
   if (!payload.empty()) add_chunk();
+  if (std::string text = notice(); !text.empty() && !is_notice_defined_) {
+    text.resize(wire::padded(text.size()));
+    wire::append_chunk(chunks, {.kind = wire::ChunkKind::kNotice, .process = number_}, text);
+    is_notice_defined_ = true;
+  }
   return chunks;
+}
+
+std::string LiveProcess::notice() const {
+  const size_t bytes = memory_->notice_bytes.load(std::memory_order_acquire);
+  return {memory_->notice, std::min(bytes, sizeof memory_->notice)};
 }
 
 Losses LiveProcess::losses() const {

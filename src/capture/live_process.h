@@ -61,6 +61,8 @@ class LiveProcess {
   std::string new_definitions();
   /// Names up to this number are in the recording already.
   void set_defined(uint32_t names) { names_defined_ = names, is_introduced_ = true; }
+  /// A line for the person who records; empty if there is none.
+  std::string notice() const;
   Losses losses() const;
   /// No process holds it any more, and all of its rings are empty.
   bool is_gone() const;
@@ -80,6 +82,7 @@ class LiveProcess {
   std::vector<std::unique_ptr<LiveRing>> rings_;
   uint32_t names_defined_ = 0;
   bool is_introduced_ = false;
+  bool is_notice_defined_ = false;
 };
 
 }  // namespace nl::capture

@@ -14,10 +14,14 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-std::string exactly_one_of(const std::vector<std::string>& texts) {
+std::string one_of(const std::vector<std::string>& texts) {
   std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "^(" : "|") + escaped(text);
-  return out + ")$";
+  for (const std::string& text : texts) out += (out.empty() ? "(" : "|") + escaped(text);
+  return out + ")";
+}
+
+std::string exactly_one_of(const std::vector<std::string>& texts) {
+  return "^" + one_of(texts) + "$";
 }
 
 std::vector<std::string> ncu_command(const VendorTool& ncu, const NcuOptions& options) {

@@ -22,6 +22,9 @@ struct NcuOptions {
 /// has another one in it.
 std::vector<std::string> ncu_command(const VendorTool& ncu, const NcuOptions& options);
 
+/// A group of a regular expression that stands for one of these texts.
+std::string one_of(const std::vector<std::string>& texts);
+
 /// A regular expression that matches these texts as a whole and nothing else.
 std::string exactly_one_of(const std::vector<std::string>& texts);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <numeric>
 #include <thread>
@@ -81,6 +82,10 @@ std::vector<std::string> Recorder::environment() const {
     variables.push_back(set(wire::kWhenFullVariable, "wait"));
     variables.push_back(set(wire::kWaitVariable, std::to_string(*options_.wait_ms)));
   }
+  for (const char* const variable : {wire::kNvtxVariable, wire::kCudaVariable}) {
+    if (std::getenv(variable) == nullptr)  // another tool's is left alone
+      variables.push_back(set(variable, std::filesystem::absolute(options_.library)));
+  }
   return variables;
 }
 
@@ -105,11 +110,15 @@ Result<uint64_t> Recorder::drain(LiveProcess& process) {
   std::vector<uint64_t> heads;
   auto& rings = process.rings();
   for (const auto& ring : rings) heads.push_back(ring->reader.head());
-  segments_->define(process.number(), process.new_definitions());
+  const std::string definitions = process.new_definitions();
+  if (options_.slow_scope) options_.slow_scope->define(definitions);
+  segments_->define(process.number(), definitions);
+  if (std::string notice = process.notice(); !notice.empty()) notices_.insert(std::move(notice));
   uint64_t markers = 0;
   const auto add = [&](const wire::ChunkHeader& header, std::string_view payload) {
     segments_->add(header, payload);
     markers += header.records;
+    if (options_.slow_scope && options_.slow_scope->take(header, payload)) options_.saw_slow_scope();
   };
   for (uint32_t i = 0; i < rings.size(); i++) {
     LiveRing& ring = *rings[i];
@@ -205,6 +214,7 @@ Result<RecordingEnd> Recorder::end_of(
   NL_TRY(const auto ending, write(chunks));
   end.path = ending.path;
   end.recorded = ending.records;
+  end.notices.assign(notices_.begin(), notices_.end());
   return end;
 }
 

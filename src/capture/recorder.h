@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "capture/live_process.h"
 #include "capture/segments.h"
+#include "capture/slow_scope.h"
 
 namespace nl::capture {
 
@@ -29,12 +31,15 @@ struct RecorderOptions {
   /// record_around, of a flight recorder: asked after each poll whether to dump, and given what came of it.
   std::function<bool()> wants_dump = [] { return false; };
   std::function<void(Result<struct RecordingEnd>)> take_dump = {};
+  std::optional<SlowScope> slow_scope = {};  ///< to look out for
+  std::function<void()> saw_slow_scope = [] {};
 };
 
 struct RecordingEnd {
   std::string path;
   uint64_t recorded = 0;
   Losses lost{};
+  std::vector<std::string> notices = {};  ///< lines of processes for the person who records
   uint64_t total_lost() const;
 };
 
@@ -93,7 +98,8 @@ class Recorder {
   std::vector<std::unique_ptr<LiveProcess>> processes_;
   std::map<std::string, ProcessPlace> places_;  ///< of all processes seen, by key
   std::map<uint32_t, Losses> gone_;             ///< losses of processes that are no more
-  std::vector<LiveRing*> taken_;                ///< to be released when their markers are in the file
+  std::set<std::string> notices_;
+  std::vector<LiveRing*> taken_;  ///< to be released when their markers are in the file
 };
 
 /// Makes the recording of what a killed recorder left in its folder; a conflict if one still runs.

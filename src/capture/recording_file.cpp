@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "capture/host.h"
 
 namespace nl::capture {
 namespace {
@@ -37,7 +38,7 @@ Result<RecordingFile> RecordingFile::open(const std::string& path, int flags) {
 
 Result<RecordingFile> RecordingFile::create(const std::string& path) {
   NL_TRY(RecordingFile file, open(path, O_CREAT | O_EXCL));
-  wire::append_file_header(file.waiting_);
+  wire::append_file_header(file.waiting_, boot_id());
   NL_TRY(const bool is_written, file.flush());
   if (!is_written) return Error{ErrorCode::kIo, "the disk is full: " + path};
   return file;
@@ -55,7 +56,7 @@ Result<void> RecordingFile::read_chunks(const Visit& visit) {
          read_at(fd_, path_, 0, reinterpret_cast<char*>(&file_header), sizeof file_header));
   if (head < sizeof file_header) {  // killed before its first flush
     if (ftruncate(fd_, 0) != 0) return errno_error("cannot cut", path_, errno);
-    wire::append_file_header(waiting_);
+    wire::append_file_header(waiting_, boot_id());
     return {};
   }
   if (std::memcmp(file_header.magic, wire::kRecordingMagic, sizeof file_header.magic) != 0 ||

@@ -30,7 +30,7 @@ class ChunkMaker {
         start_thread(&words[at]);
         start_ = at + size;
         is_new_thread_ = true;
-      } else {
+      } else if (wire::kind_of(words[at]) != static_cast<uint8_t>(wire::RecordKind::kGpuClock)) {
         records_++;
       }
       at += size;

@@ -108,34 +108,82 @@ std::optional<uint32_t> SampleWriter::stack_of(std::span<const CodePlace> places
 Result<void> SampleWriter::add(const SampledProcess& process, const SampledThread& thread, uint64_t time_ns,
                                uint32_t weight_ns, std::span<const CodePlace> places,
                                const std::vector<Module>& modules) {
+  define_modules(modules);
+  return add_sample(wire::ChunkKind::kSamples, process, thread, {time_ns, 0, weight_ns}, places);
+}
+
+Result<void> SampleWriter::add_python(const SampledProcess& process, const SampledThread& thread,
+                                      uint64_t time_ns, uint32_t weight_ns,
+                                      std::span<const uint32_t> functions,
+                                      const std::vector<std::string>& names,
+                                      const std::vector<Module>& modules) {
+  define_modules(modules);
+  name_functions(functions, names);
+  std::vector<CodePlace> places;
+  for (const uint32_t function : functions) places.push_back({SampledProcesses::kPython, function});
+  return add_sample(wire::ChunkKind::kPythonSamples, process, thread, {time_ns, 0, weight_ns}, places);
+}
+
+/// Their names are known at once, unlike those of machine code.
+void SampleWriter::name_functions(std::span<const uint32_t> functions,
+                                  const std::vector<std::string>& names) {
+  for (const uint32_t function : functions) {
+    const CodePlace place{SampledProcesses::kPython, function};
+    if (is_full_ || frames_.contains({place.module, place.address})) continue;
+    const auto frame = frame_of(place);
+    const std::string& name = names[function];
+    if (frame)
+      append_entry(new_names_, wire::FrameNameHead{*frame, static_cast<uint32_t>(name.size())}, name);
+  }
+}
+
+Result<void> SampleWriter::add_sample(wire::ChunkKind kind, const SampledProcess& process,
+                                      const SampledThread& thread, const wire::Sample& sample,
+                                      std::span<const CodePlace> places) {
+  const auto stack = is_full_ ? std::optional<uint32_t>(0) : stack_of(places);
+  if (!stack) {
+    lose(wire::Loss::kTooManyStacks, 1);
+    return {};
+  }
+  std::string record;
+  wire::append_bytes(record, wire::Sample{sample.time_ns, *stack, sample.weight_ns});
+  return add_record(kind, process, thread, record);
+}
+
+Result<void> SampleWriter::add_wait(const SampledProcess& process, const SampledThread& thread,
+                                    const wire::Wait& wait) {
+  std::string record;
+  wire::append_bytes(record, wait);
+  return add_record(wire::ChunkKind::kWaits, process, thread, record);
+}
+
+Result<void> SampleWriter::add_record(wire::ChunkKind kind, const SampledProcess& process,
+                                      const SampledThread& thread, std::string_view record) {
   if (is_full_) {
     lose(wire::Loss::kDiskLimit, 1);
     return {};
   }
   define_process(process);
-  define_modules(modules);
-  const auto stack = stack_of(places);
-  if (!stack) {
-    lose(wire::Loss::kTooManyStacks, 1);
-    return {};
-  }
-  Waiting& waiting = samples_[{process.number, thread.number}];
-  wire::append_bytes(waiting.payload, wire::Sample{time_ns, *stack, weight_ns});
-  waiting.header = {.kind = wire::ChunkKind::kSamples,
+  Waiting& waiting = samples_[{process.number, thread.number, kind}];
+  waiting.payload += record;
+  waiting.header = {.kind = kind,
                     .records = waiting.header.records + 1,
                     .process = process.number,
                     .thread = thread.number,
                     .thread_id = thread.thread_id};
   thread.name.copy(waiting.header.thread_name, sizeof waiting.header.thread_name);
-  waiting_samples_++;
-  waiting_bytes_ += sizeof(wire::Sample);
-  if (waiting_bytes_ + new_frames_.size() + new_stacks_.size() > kFlushBytes) return flush();
-  return {};
+  (kind == wire::ChunkKind::kSamples ? waiting_.samples
+   : kind == wire::ChunkKind::kWaits ? waiting_.waits
+                                     : waiting_.python)++;
+  waiting_bytes_ += record.size();
+  const size_t definitions = new_frames_.size() + new_names_.size() + new_stacks_.size();
+  return waiting_bytes_ + definitions > kFlushBytes ? flush() : Result<void>();
 }
 
 void SampleWriter::move_definitions() {
   for (const auto& [kind, payload] : {std::pair{wire::ChunkKind::kModules, &new_modules_},
                                       std::pair{wire::ChunkKind::kFrames, &new_frames_},
+                                      std::pair{wire::ChunkKind::kFrameNames, &new_names_},
                                       std::pair{wire::ChunkKind::kStacks, &new_stacks_}}) {
     if (!payload->empty()) file_.add({.kind = kind}, *payload);
     payload->clear();
@@ -157,13 +205,14 @@ Result<void> SampleWriter::flush() {
     NL_TRY(is_written, file_.flush());
   }
   if (is_written) {
-    recorded_ += waiting_samples_;
+    recorded_ = {recorded_.samples + waiting_.samples, recorded_.python + waiting_.python,
+                 recorded_.waits + waiting_.waits};
   } else {
     is_full_ = true;
     file_.forget_waiting();
-    lose(wire::Loss::kDiskLimit, waiting_samples_);
+    lose(wire::Loss::kDiskLimit, waiting_.total());
   }
-  waiting_samples_ = 0;
+  waiting_ = {};
   return {};
 }
 
@@ -172,7 +221,7 @@ Result<void> SampleWriter::finish(const wire::SamplingFacts& facts) {
   add_facts(facts);
   if (std::any_of(lost_.begin(), lost_.end(), [](uint64_t count) { return count > 0; }))
     file_.add({.kind = wire::ChunkKind::kLosses, .process = wire::kNoProcess}, bytes_of(lost_));
-  file_.add({.kind = wire::ChunkKind::kEnd}, bytes_of(wire::EndFacts{recorded_}));
+  file_.add({.kind = wire::ChunkKind::kEnd}, bytes_of(wire::EndFacts{recorded_.total()}));
   NL_TRY(const bool is_written, file_.flush());
   if (!is_written) return Error{ErrorCode::kIo, "the disk is full: " + file_.path()};
   return file_.sync();

@@ -13,7 +13,7 @@ bool is_generated(const std::string& path) {
 }  // namespace
 
 SampledProcesses::SampledProcesses() {
-  for (const char* name : {"[kernel]", "[unknown]", "[cut]"}) add_module(name, {name});
+  for (const char* name : {"[kernel]", "[unknown]", "[cut]", "[python]"}) add_module(name, {name});
 }
 
 SampledProcesses::Running& SampledProcesses::running(uint32_t process_id) {
@@ -111,6 +111,12 @@ void SampledProcesses::map_code(uint32_t process_id, const CodeMapping& mapping)
     if (old.end > end) space[end] = {old.end, old.offset + (end - old_start), old.module};
   }
   space[start] = {end, mapping.offset, module_of(process_id, mapping)};
+}
+
+std::optional<uint64_t> SampledProcesses::shift_of(uint32_t process_id, const CodeMapping& mapping) {
+  const Module& module = modules_[module_of(process_id, mapping)];
+  const auto address = nl::capture::address_of(module.segments, mapping.offset);
+  return address ? std::optional(mapping.start - *address) : std::nullopt;
 }
 
 CodePlace SampledProcesses::place_of(uint32_t process_id, uint64_t address) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -50,7 +51,8 @@ struct CodeMapping {
 
 class SampledProcesses {
  public:
-  static constexpr uint32_t kKernel = 0, kUnknown = 1, kCut = 2;  ///< modules that are always there
+  static constexpr uint32_t kKernel = 0, kUnknown = 1, kCut = 2,
+                            kPython = 3;  ///< modules that are always there
 
   SampledProcesses();
 
@@ -63,6 +65,8 @@ class SampledProcesses {
   const SampledProcess& process_of(uint32_t process_id) { return running(process_id).process; }
   const SampledThread& thread_of(uint32_t process_id, uint32_t thread_id);
   CodePlace place_of(uint32_t process_id, uint64_t address);
+  /// By how much a mapping moves the addresses of its file; nothing if the file could not be read.
+  std::optional<uint64_t> shift_of(uint32_t process_id, const CodeMapping& mapping);
   /// In the order of their numbers; grows.
   const std::vector<Module>& modules() const { return modules_; }
 

@@ -29,11 +29,15 @@ Result<VendorTool> find_tool(const std::string& name, const char* variable, cons
 }  // namespace
 
 std::string version_in(const std::string& text) {
-  const size_t word = lower(text).find("version ");
-  if (word == std::string::npos) return {};
-  const size_t begin = word + std::string_view("version ").size();
-  const size_t end = text.find_first_not_of("0123456789.", begin);
-  return text.substr(begin, end == std::string::npos ? end : end - begin);
+  constexpr std::string_view kWord = "version";
+  const std::string lowered = lower(text);
+  for (size_t at = lowered.find(kWord); at != std::string::npos; at = lowered.find(kWord, at + 1)) {
+    const size_t begin = text.find_first_not_of(": ", at + kWord.size());
+    if (begin == std::string::npos || begin == at + kWord.size()) continue;
+    const size_t end = text.find_first_not_of("0123456789.", begin);
+    if (end != begin) return text.substr(begin, end == std::string::npos ? end : end - begin);
+  }
+  return {};
 }
 
 std::string words_of_program(const std::vector<std::string>& command) {
@@ -46,12 +50,17 @@ std::string words_of_program(const std::vector<std::string>& command) {
 
 Result<VendorTool> find_nsys() {
   return find_tool("nsys", "NEUROLENS_NSYS", "Nsight Systems", {"profile", "--help"},
-                   "neurolens doctor says what can be measured here");
+                   "on AMD GPUs rocprofv3 serves; neurolens doctor says what can be measured here");
 }
 
 Result<VendorTool> find_ncu() {
   return find_tool("ncu", "NEUROLENS_NCU", "Nsight Compute", {"--help"},
                    "--mode light does without its counters");
+}
+
+Result<VendorTool> find_rocprofv3() {
+  return find_tool("rocprofv3", "NEUROLENS_ROCPROFV3", "AMD's profiler", {"--help"},
+                   "ROCm 6.3 or later has it in /opt/rocm/bin");
 }
 
 bool knows_option(const VendorTool& tool, std::string_view option) {

@@ -1,6 +1,6 @@
 #pragma once
-// Nsight Systems and Nsight Compute as installed programs: where they are, which version, what they know.
-// Options come and go with versions, so a tool is asked what it knows. Any thread may call.
+// Nsight Systems, Nsight Compute and rocprofv3 as installed programs: where they are, which version, what
+// they know. Options come and go with versions, so a tool is asked what it knows. Any thread may call.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ struct VendorTool {
   std::string help;     ///< what it says of its options
 };
 
-/// The first number with dots behind the word version; empty if there is none.
+/// The first number behind the word version; empty if there is none.
 std::string version_in(const std::string& text);
 
 /// What a program says if it is started so; empty if it cannot be started or does not end.
@@ -25,6 +25,7 @@ std::string words_of_program(const std::vector<std::string>& command);
 /// `unavailable`, with what to do, if it is not installed or does not say its version.
 Result<VendorTool> find_nsys();
 Result<VendorTool> find_ncu();
+Result<VendorTool> find_rocprofv3();
 
 /// Does its help list the option?
 bool knows_option(const VendorTool& tool, std::string_view option);

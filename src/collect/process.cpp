@@ -241,6 +241,7 @@ ThreadRing* take_ring() {
   }
   ring->open_words = 0;
   ring->gave_up = false;
+  ring->open_count = ring->too_deep = 0;
   ring->token = uint64_t{process.generation} << 32 | ++process.threads;
   pthread_setspecific(process.thread_end, ring);
   return ring;
@@ -305,13 +306,48 @@ ThreadRing* acquire_ring(wire::Loss& why) {
   return thread_ring;
 }
 
-uint32_t name_number(std::string_view domain, std::string_view text) {
+uint32_t name_number(std::string_view domain, std::string_view text, size_t max_bytes) {
   if (!start_process()) return 0;
   domain = domain.substr(0, wire::kMaxNameBytes);
-  text = text.substr(0, wire::kMaxNameBytes);
+  text = text.substr(0, max_bytes);
   if (const uint32_t known = find_name(*process.names, domain, text)) return known;
   Held held(process.lock);
   return add_name(*process.names, domain, text);
+}
+
+uint32_t known_name(std::string_view domain, std::string_view text) {
+  return start_process() ? find_name(*process.names, domain, text) : 0;
+}
+
+std::string_view name_text(uint32_t name) {
+  if (!start_process() || name > process.names->count.load(std::memory_order_acquire)) return {};
+  const wire::NameTable::Entry& entry = process.names->entries[name];
+  return {process.names->text + entry.offset + entry.domain_bytes, entry.name_bytes};
+}
+
+bool are_names_scarce() {
+  return start_process() && (process.names->count.load(std::memory_order_relaxed) > wire::kMaxNames / 4 * 3 ||
+                             process.names->text_used > wire::NameTable::kTextBytes / 4 * 3);
+}
+
+ThreadRing* make_ring_of(std::string_view name) {
+  if (!start_process()) return nullptr;
+  Held held(process.lock);
+  ThreadRing* const ring = make_ring();
+  if (ring == nullptr) return nullptr;
+  ring->token = uint64_t{process.generation} << 32 | ++process.threads;
+  write_thread(*ring, name);
+  return ring;
+}
+
+void say(std::string_view line) {
+  if (!start_process()) return;
+  Held held(process.lock);
+  wire::ProcessHeader& header = *process.header;
+  if (header.notice_bytes.load(std::memory_order_relaxed) != 0) return;
+  const size_t bytes = line.size() < sizeof header.notice ? line.size() : sizeof header.notice;
+  std::memcpy(header.notice, line.data(), bytes);
+  header.notice_bytes.store(static_cast<uint32_t>(bytes), std::memory_order_release);
 }
 
 void rename_thread(ThreadRing& ring, std::string_view name) {

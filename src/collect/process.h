@@ -11,6 +11,13 @@
 
 namespace nl::collect {
 
+/// A scope that a thread pushed and has not popped yet; its name is 0 if it was lost.
+struct Pushed {
+  uint32_t domain;
+  uint32_t name;
+};
+inline constexpr uint32_t kMaxPushed = 128;
+
 /// The ring of a thread and what the thread has open in it.
 struct ThreadRing {
   wire::RingWriter writer;
@@ -18,6 +25,9 @@ struct ThreadRing {
   uint64_t token = 0;       ///< of scopes begun by this thread; no other thread or process has the same
   bool gave_up = false;     ///< after a wait in vain, until there is room again
   ThreadRing* next_free = nullptr;
+  uint32_t open_count = 0;  ///< of open
+  uint32_t too_deep = 0;    ///< pushed beyond
+  Pushed open[kMaxPushed] = {};
 };
 
 struct Settings {
@@ -36,7 +46,19 @@ const Settings& settings();
 /// room in it.
 ThreadRing* acquire_ring(wire::Loss& why);
 
-uint32_t name_number(std::string_view domain, std::string_view text);
+uint32_t name_number(std::string_view domain, std::string_view text, size_t max_bytes = wire::kMaxNameBytes);
+/// The text of a number that name_number gave.
+std::string_view name_text(uint32_t name);
+/// True when names should be kept for those that come again and again.
+bool are_names_scarce();
+/// A name that is there already, or 0.
+uint32_t known_name(std::string_view domain, std::string_view text);
+
+/// A ring that is of no thread; its writer takes care that it is one at a time. nullptr if there is no room.
+ThreadRing* make_ring_of(std::string_view name);
+
+/// One line for the person who records, at most one a process; the first counts.
+void say(std::string_view line);
 
 /// Writes the name of the calling thread, cut to what fits.
 void rename_thread(ThreadRing& ring, std::string_view name);

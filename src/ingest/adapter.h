@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "ingest/byte_source.h"
+#include "ingest/process_tracks.h"
 #include "model/run_info.h"
 #include "model/run_sink.h"
 
@@ -20,6 +21,7 @@ struct ReadOptions {
   std::string_view role = {};     ///< what the file is, as its adapter sniffed it
   std::string temp_folder =
       {};  ///< for copies of inputs that must be read here and there; empty: the system's
+  ProcessTracks* tracks = nullptr;  ///< of the files of the same process, where the adapter shares them
   std::function<void(const ByteSource&)> progress = [](const ByteSource&) {};
   std::function<bool()> cancelled = [] { return false; };
 };
@@ -43,6 +45,8 @@ struct Adapter {
   /// May be called for several files of one run, each with an info of its own.
   Result<void> (*read)(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
                        model::RunInfo& info);
+  /// The files of a run are of one process: they have their clock, correlation ids and tracks in common.
+  bool shares_process = false;
 };
 
 /// All adapters, in the order of their names.

@@ -22,6 +22,19 @@ Place next_place(Place place, char c, char separator) {
 
 }  // namespace
 
+std::vector<std::string_view> header_fields(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (;;) {
+    const size_t comma = line.find(',');
+    std::string_view field = trimmed(line.substr(0, comma));
+    if (field.size() > 1 && field.starts_with('"') && field.ends_with('"'))
+      field = field.substr(1, field.size() - 2);
+    fields.push_back(field);
+    if (comma == std::string_view::npos) return fields;
+    line.remove_prefix(comma + 1);
+  }
+}
+
 /// Reads on behind what is there; false at the end of the input.
 Result<bool> CsvReader::more() {
   if (at_end_) return false;

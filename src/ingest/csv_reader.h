@@ -19,6 +19,9 @@ struct CsvLimits {
   size_t chunk_bytes = 256 << 10;  ///< read at once; never changes the rows
 };
 
+/// The fields of a header line; names of columns hold no quotes and commas of their own.
+std::vector<std::string_view> header_fields(std::string_view line);
+
 class CsvReader {
  public:
   explicit CsvReader(ByteSource& source, CsvLimits limits = {}) : source_(source), limits_(limits) {

@@ -1,6 +1,7 @@
 #include "ingest/recording_reader.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace nl::ingest {
 namespace {
@@ -45,6 +46,7 @@ Result<void> RecordingReader::start() {
   if (header.version != wire::kRecordingVersion)
     return Error{ErrorCode::kUnsupported, "a recording of another version: " + std::to_string(header.version),
                  "use the neurolens that recorded it, or a newer one"};
+  boot_id_.assign(header.boot_id, strnlen(header.boot_id, sizeof header.boot_id));
   begin_ += sizeof header;
   return {};
 }

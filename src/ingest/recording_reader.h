@@ -25,6 +25,7 @@ class RecordingReader {
   /// False at the end. `payload` stays until the next call.
   Result<bool> next(wire::ChunkHeader& header, std::string_view& payload);
 
+  const std::string& boot_id() const { return boot_id_; }
   int64_t damaged_chunks() const { return damaged_chunks_; }
   int64_t damaged_records() const { return damaged_records_; }  ///< in chunks whose header is sound
   int64_t skipped_bytes() const { return skipped_bytes_; }      ///< without a sound header
@@ -38,6 +39,7 @@ class RecordingReader {
 
   ByteSource& source_;
   std::string buffer_;
+  std::string boot_id_;
   size_t begin_ = 0;  // of what is not taken yet
   int64_t damaged_chunks_ = 0;
   int64_t damaged_records_ = 0;

@@ -115,4 +115,11 @@ int64_t Counts::total_dropped() const {
   return total(dropped);
 }
 
+std::string monotonic_identity(std::string_view boot_id) {
+  constexpr size_t kUuidSize = 36;
+  const bool is_uuid =
+      boot_id.size() == kUuidSize && boot_id.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+  return is_uuid ? "monotonic:" + std::string(boot_id) : "";
+}
+
 }  // namespace nl::model

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -46,7 +47,12 @@ struct Clock {
   std::string kind = {};      ///< unix or relative
   int64_t base_unix_ns = 0;   ///< added to start_ns gives Unix time, if kind is unix
   int64_t resolution_ns = 1;  ///< smallest step the source writes
+  /// Clocks with the same one are one clock, whatever their bases say; empty: not known.
+  std::string identity = {};
 };
+
+/// CLOCK_MONOTONIC of a system since it was started; empty if that is no boot id.
+std::string monotonic_identity(std::string_view boot_id);
 
 /// A window that the source itself marks.
 struct Window {

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "ops/recorded_times.h"
 #include "ops/run_names.h"
 #include "ops/text.h"
 #include "report/device_label.h"
@@ -212,8 +213,10 @@ std::string phases_text(const json& data, const TextStyle& style) {
   return out.empty() ? "" : "\n" + bold("Phases", style) + "\n" + out;
 }
 
-/// Devices against their hosts are only worth a line where something is wrong with them.
+/// Devices against their hosts are only worth a line where something is wrong with them, and one clock of two
+/// sources is worth none.
 bool is_worth_a_line(const json& fit) {
+  if (fit["method"] == "same_clock") return false;
   return fit["device"].is_null() || fit["applied"] || fit["violations_before"] > 0;
 }
 
@@ -361,7 +364,7 @@ std::string analyze_text(const Outcome& outcome, const TextStyle& style) {
   if (steps["count"] != 0)
     out += fmt::format("; {} by {}", counted(steps["count"], "step"), steps["source"].get<std::string>());
   out += "\n" + limiters_text(data["limiters"], style);
-  out += devices_text(data, style);
+  out += devices_text(data, style) + recorded_times_text(data["recorded_times"], style);
   return out + kernels_text(data, style) + ops_text(data, style) + phases_text(data, style) +
          collectives_text(data["collectives"], style) + coverage_text(data, style) +
          counters_text(data["counters"], style) + launch_matches_text(data["launch_matches"], style) +

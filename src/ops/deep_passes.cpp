@@ -7,12 +7,7 @@
 
 #include "analyze/taxonomy.h"
 #include "base/files.h"
-#include "base/text.h"
-#include "capture/convert_report.h"
-#include "capture/ncu_command.h"
-#include "capture/nsys_command.h"
 #include "ops/import_file.h"
-#include "ops/replay_choice.h"
 #include "store/ledger.h"
 
 namespace nl::ops {
@@ -23,13 +18,6 @@ using std::chrono::milliseconds;
 
 constexpr auto kToolTime = std::chrono::minutes(1);  // to start and to write its report, besides any slowdown
 
-/// How a pass under a tool came out.
-struct Verdict {
-  std::string status;
-  std::string reason = {};
-  std::string hint = {};
-};
-
 int64_t median(std::vector<int64_t> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -39,27 +27,6 @@ json ratio(int64_t value, int64_t base) {
   return base > 0 ? json(static_cast<double>(value) / static_cast<double>(base)) : json(nullptr);
 }
 
-std::string how_it_ended(const capture::PassEnd& pass, const std::string& folder) {
-  const std::string said = capture::last_words(folder);
-  return fmt::format("exit code {}{}{}", pass.end.process.exit_code, said.empty() ? "" : ": ", said);
-}
-
-/// The report that nsys left, under any of the names it has had; empty if there is none.
-std::string report_in(const std::string& folder) {
-  for (const std::string& name : list_folder(folder)) {
-    if (name.ends_with(".nsys-rep") || name.ends_with(".qdrep")) return folder + "/" + name;
-  }
-  return {};
-}
-
-std::string start_of(const std::string& path, size_t bytes) {
-  std::string text(bytes, '\0');
-  auto file = File::open_to_read(path);
-  const auto read = file ? file->read(text.data(), bytes) : Result<size_t>(size_t{0});
-  text.resize(read ? *read : 0);
-  return text;
-}
-
 class DeepRunner {
  public:
   DeepRunner(Context& context, const DeepPlan& plan, const std::string& artifacts, const std::string& scratch)
@@ -67,8 +34,8 @@ class DeepRunner {
 
   Result<DeepPasses> run() {
     NL_CHECK(run_unprofiled());
-    NL_CHECK(run_nsys());
-    if (plan_.ncu) NL_CHECK(run_ncu());
+    NL_CHECK(run_tool(*plan_.tools.trace));
+    if (plan_.tools.counters) NL_CHECK(run_counters(*plan_.tools.counters));
     return std::move(result_);
   }
 
@@ -152,12 +119,13 @@ class DeepRunner {
     return pass.end.process.exit_code != 0 && !pass.end.process.cut_short && !pass.time && !pass.not_started;
   }
 
-  void conclude(const std::string& name, const capture::VendorTool& tool, std::vector<std::string> command,
-                const capture::PassEnd& pass, const Verdict& verdict) {
+  void conclude(const DeepTool& tool, std::vector<std::string> command, const capture::PassEnd& pass,
+                const Verdict& verdict) {
+    const std::string& name = tool.pass();
     json entry = {{"pass", name},
                   {"status", verdict.status},
-                  {"tool", tool.path},
-                  {"version", tool.version},
+                  {"tool", tool.program().path},
+                  {"version", tool.program().version},
                   {"command", std::move(command)},
                   {"attempts", attempts_},
                   {"exit_code", pass.end.process.exit_code},
@@ -189,72 +157,52 @@ class DeepRunner {
   }
 
   /// Into a ledger of its own that is thrown away: its bundle.
-  Result<std::string> import_aside(const std::string& path) {
+  Result<std::string> import_aside(const std::vector<std::string>& paths) {
     Context aside = context_;
     aside.ledger_folder = scratch_ + "/ledger";
     NL_TRY(auto ledger, store::Ledger::open(aside.ledger_folder));
-    NL_TRY(const auto report, import_files(aside, ledger, {path}, {}));
+    ImportOptions options;
+    options.as_one = true;
+    NL_TRY(const auto report, import_files(aside, ledger, paths, options));
     return ledger.run_folder(report.run_id);
   }
 
-  // ---- Nsight Systems
-
-  Result<void> run_nsys() {
-    capture::NsysOptions options;
-    options.report = artifacts_ + "/nsys/report";
-    options.trace = plan_.trace;
-    options.range = plan_.workload.range;
-    const auto command = capture::nsys_command(plan_.nsys, options);
-    NL_TRY(const auto pass, run_under("nsys", command));
-    NL_TRY(const Verdict verdict, judge_nsys(pass));
-    conclude("nsys", plan_.nsys, command, pass, verdict);
+  Result<void> run_tool(const DeepTool& tool) {
+    const std::string folder = artifacts_ + "/" + tool.pass();
+    const auto command = tool.command(folder, choice_);
+    NL_TRY(const auto pass, run_under(tool.pass(), command));
+    Verdict verdict = tool.judge(pass, folder);
+    if (verdict.has_records) {
+      const auto fine = read_records(tool, folder);
+      if (!fine && context_.cancelled()) return fine.error();
+      if (!fine) {
+        if (verdict.status == "done") verdict.status = "failed";
+        verdict.reason += (verdict.reason.empty() ? "" : "; ") + fine.error().message;
+      }
+    }
+    conclude(tool, command, pass, verdict);
     return {};
   }
 
-  Result<Verdict> judge_nsys(const capture::PassEnd& pass) {
-    const std::string folder = artifacts_ + "/nsys", report = report_in(folder);
-    Verdict verdict{"done"};
-    if (pass.end.process.cut_short) {
-      verdict = {"cut_short", "the pass was stopped: " + pass.end.process.cut_short->message,
-                 "--time-limit, --silence-limit, --max-slowdown and --max-mb are its budget"};
-      if (report.empty()) verdict.reason += ", and left no report";
-    } else if (report.empty() && pass.end.process.exit_code != 0) {
-      verdict = {"failed", "no report: " + how_it_ended(pass, folder)};
-    } else if (report.empty()) {
-      verdict = {"nothing_profiled", "nothing was profiled: the tool ended well and wrote no report"};
-      if (plan_.workload.range) verdict.hint = "was the range ever entered? A range is DOMAIN@RANGE here";
-    } else if (pass.time && pass.time->exit_code != 0) {
-      verdict = {"failed", fmt::format("the workload ended with exit code {} under the tool; what was "
-                                       "recorded is kept",
-                                       pass.time->exit_code)};
-    }
-    if (report.empty()) return verdict;
-    auto fine = read_report(report);
-    if (fine || context_.cancelled()) return fine ? Result<Verdict>(verdict) : fine.error();
-    if (verdict.status == "done") verdict.status = "failed";
-    verdict.reason += (verdict.reason.empty() ? "" : "; ") + fine.error().message;
-    return verdict;
+  /// What can be imported is a source; of a trace the longest kernels are chosen.
+  Result<void> read_records(const DeepTool& tool, const std::string& folder) {
+    context_.progress({"reading what " + tool.pass() + " recorded", 0});
+    NL_TRY(const auto files, tool.records(folder, {scratch_ + "/export", context_.cancelled}));
+    NL_TRY(const std::string bundle, import_aside(files));
+    result_.sources.insert(result_.sources.end(), files.begin(), files.end());
+    return &tool == plan_.tools.trace.get() ? choose_kernels(bundle) : Result<void>();
   }
 
-  /// Exports it and looks which kernels there are.
-  Result<void> read_report(const std::string& report) {
-    const auto* const kind = capture::report_kind(start_of(report, 64));
-    if (kind == nullptr) return Error{ErrorCode::kBadInput, "what nsys wrote is no report: " + report};
-    context_.progress({"exporting the report", 0});
-    const std::string aside = scratch_ + "/export", target = artifacts_ + "/nsys/nsys.sqlite";
-    NL_TRY(const auto converted, capture::convert_report(*kind, report, {aside, context_.cancelled}));
-    NL_TRY(const bool moved, rename_to_new(converted.path, target));
-    if (!moved) return Error{ErrorCode::kInternal, "there is an export already: " + target};
-    NL_TRY(const std::string bundle, import_aside(target));
-    result_.sources.push_back(target);
+  // ---- Which kernels to count on
+
+  Result<void> choose_kernels(const std::string& bundle) {
     NL_TRY(const auto taxonomy, analyze::Taxonomy::built_in());
     LaunchOrder launches(taxonomy);
     NL_CHECK(read_launches(bundle, launches));
-    choice_ = choose_replays(launches, plan_.top, plan_.launches);
+    const int64_t most = plan_.tools.counts_some_launches ? plan_.launches : INT64_MAX;
+    choice_ = choose_replays(launches, plan_.top, most);
     return {};
   }
-
-  // ---- Nsight Compute
 
   /// Kernels that were named, without those that communicate.
   Result<void> take_named_kernels() {
@@ -264,7 +212,7 @@ class DeepRunner {
       const bool communicates = taxonomy.kernel(name).op_class == analyze::OpClass::k_communication;
       (communicates ? choice_.left_out : choice_.replayed).push_back({name, communicates, 0, 0});
     }
-    choice_.count = plan_.launches;
+    choice_.count = plan_.tools.counts_some_launches ? std::optional(plan_.launches) : std::nullopt;
     return {};
   }
 
@@ -282,58 +230,15 @@ class DeepRunner {
                       fmt::join(choice_.outside, ", ")));
   }
 
-  Result<void> run_ncu() {
+  Result<void> run_counters(const DeepTool& tool) {
     if (!plan_.functions.empty()) NL_CHECK(take_named_kernels());
     warn_of_choice();
     result_.replays = replay_choice_json(choice_);
-    if (choice_.replayed.empty()) {
-      skip("ncu", choice_.left_out.empty() ? "there are no kernels to replay: nsys saw none"
-                                           : "there are no kernels to replay: all of them communicate");
-      return {};
-    }
-    capture::NcuOptions options;
-    options.log = artifacts_ + "/ncu/counters.csv";
-    for (const auto& kernel : choice_.replayed) options.functions.push_back(kernel.function);
-    options.skip = choice_.skip;
-    options.count = choice_.count;
-    options.range = plan_.workload.range;
-    const auto command = capture::ncu_command(*plan_.ncu, options);
-    NL_TRY(const auto pass, run_under("ncu", command));
-    NL_TRY(const Verdict verdict, judge_ncu(pass, options.log));
-    conclude("ncu", *plan_.ncu, command, pass, verdict);
+    if (!choice_.replayed.empty()) return run_tool(tool);
+    skip(tool.pass(), choice_.left_out.empty()
+                          ? "there are no kernels to replay: " + plan_.tools.trace->pass() + " saw none"
+                          : "there are no kernels to replay: all of them communicate");
     return {};
-  }
-
-  Result<Verdict> judge_ncu(const capture::PassEnd& pass, const std::string& log) {
-    constexpr size_t kLook = 1 << 20;
-    const std::string folder = artifacts_ + "/ncu";
-    const std::string said = start_of(log, kLook) + start_of(folder + "/stdout.txt", kLook) +
-                             start_of(folder + "/stderr.txt", kLook);
-    const bool has_rows = has_part(said, "\"Kernel Name\"");
-    Verdict verdict{"done"};
-    if (const auto allowed = capture::check_counter_permission(said); !allowed) {
-      verdict = {"forbidden", allowed.error().message, allowed.error().hint};
-    } else if (pass.end.process.cut_short) {
-      verdict = {"cut_short", "the pass was stopped: " + pass.end.process.cut_short->message,
-                 "--top and --launches make it shorter"};
-    } else if (!has_rows && has_part(said, "No kernels were profiled")) {
-      verdict = {"nothing_profiled", "nothing was profiled: the tool met none of the kernels"};
-    } else if (pass.end.process.exit_code != 0) {
-      verdict = {"failed", how_it_ended(pass, folder)};
-    } else if (!has_rows) {
-      verdict = {"nothing_profiled", "nothing was profiled: the tool ended well and wrote no counters"};
-    }
-    if (!has_rows) return verdict;
-    const auto fine = import_aside(log);
-    if (fine) {
-      result_.sources.push_back(log);
-    } else if (context_.cancelled()) {
-      return fine.error();
-    } else {
-      if (verdict.status == "done") verdict.status = "failed";
-      verdict.reason += (verdict.reason.empty() ? "" : "; ") + fine.error().message;
-    }
-    return verdict;
   }
 
   Context& context_;

@@ -1,14 +1,13 @@
 #pragma once
-// The passes of the operation deep over one workload: by itself, under Nsight Systems, and some kernels of
-// that under Nsight Compute. A pass that fails, hangs or records nothing says so and leaves the others as
-// they are.
+// The passes of the operation deep over one workload: by itself, under a tool that traces it, and under one
+// that counts on some of its kernels. A pass that fails, hangs or records nothing says so and leaves the
+// others as they are.
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "capture/pass.h"
-#include "capture/vendor_tool.h"
+#include "ops/deep_tool.h"
 #include "ops/operation.h"
 #include "ops/workload_file.h"
 
@@ -16,9 +15,7 @@ namespace nl::ops {
 
 struct DeepPlan {
   Workload workload = {};
-  capture::VendorTool nsys = {};
-  std::optional<capture::VendorTool> ncu = {};  ///< none: no counters are wanted
-  std::string trace = "cuda,nvtx";
+  DeepTools tools = {};
   int64_t repeats = 3;                      ///< of the pass without a tool
   size_t top = 5;                           ///< kernels to replay
   std::vector<std::string> functions = {};  ///< kernels to replay instead of the longest

@@ -4,7 +4,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 
 #include "base/files.h"
@@ -78,6 +77,7 @@ FlightDumps::~FlightDumps() {
 void FlightDumps::serve(capture::RecorderOptions& recorder, capture::WorkloadOptions& workload) {
   recorder.wants_dump = [this] { return take_request(); };
   recorder.take_dump = [this](Result<capture::RecordingEnd> dumped) { begin(std::move(dumped)); };
+  recorder.saw_slow_scope = [this] { want_if_rested(); };
   workload.watch = [this, watch = workload.watch] {
     look();
     return watch();
@@ -91,11 +91,20 @@ void FlightDumps::look() {
   is_wanted_.store(true, std::memory_order_release);
 }
 
+/// When all is slow, a run now and then is enough.
+void FlightDumps::want_if_rested() {
+  constexpr auto kRest = std::chrono::seconds(10);
+  const bool is_first = last_ == std::chrono::steady_clock::time_point();
+  if (is_first || std::chrono::steady_clock::now() - last_ > kRest)
+    is_wanted_.store(true, std::memory_order_release);
+}
+
 bool FlightDumps::take_request() {
   if (!is_wanted_.load(std::memory_order_acquire) || is_importing_.load(std::memory_order_acquire))
     return false;
   is_wanted_.store(false, std::memory_order_release);
   is_importing_.store(true, std::memory_order_release);
+  last_ = std::chrono::steady_clock::now();
   return true;
 }
 

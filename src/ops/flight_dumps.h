@@ -1,9 +1,11 @@
 #pragma once
 // FlightDumps: what a flight recorder holds becomes a run while the recording goes on, when someone asks for
-// it: by SIGUSR1, or from another process by dump_recordings. Requests are seen where the workload is
-// watched and met where the markers are gathered; imports run on a thread of their own, one at a time.
+// it: by SIGUSR1, or from another process by dump_recordings; or when a scope took too long. Requests are
+// seen where the workload is watched and met where the markers are gathered; imports run on a thread of their
+// own, one at a time.
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <thread>
@@ -31,6 +33,7 @@ class FlightDumps {
 
  private:
   void look();
+  void want_if_rested();
   bool take_request();
   void begin(Result<capture::RecordingEnd> dumped);
   void import_and_answer(const Result<capture::RecordingEnd>& dumped);
@@ -39,6 +42,7 @@ class FlightDumps {
   Import import_;
   int lock_ = -1;
   int signals_seen_ = 0;
+  std::chrono::steady_clock::time_point last_ = {};  ///< of the thread that records
   std::atomic<bool> is_wanted_{false};
   std::atomic<bool> is_importing_{false};
   std::thread importer_;

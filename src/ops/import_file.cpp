@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <future>
+#include <map>
 #include <optional>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -17,6 +19,7 @@
 #include "base/text.h"
 #include "capture/convert_report.h"
 #include "ingest/adapter.h"
+#include "ops/run_parts.h"
 #include "ops/source_sink.h"
 #include "store/bundle_reader.h"
 #include "store/bundle_writer.h"
@@ -53,7 +56,39 @@ struct Input {
   const capture::ReportKind* report = nullptr;  ///< if it must be converted first
   std::string sha256 = {};                      ///< known beforehand where the order depends on it
   std::optional<int32_t> rank = {};             ///< that the name gives to a file that names none
+  size_t process = 0;                           ///< files of one process have the same number
 };
+
+/// Whether all files of one format can be of one process: no role comes twice.
+bool is_one_process(const std::vector<Input>& inputs, const ingest::Adapter* adapter) {
+  std::set<std::string_view> roles;
+  for (const Input& input : inputs) {
+    if (input.chosen.adapter == adapter && !roles.insert(input.chosen.role).second) return false;
+  }
+  return true;
+}
+
+/// What the files of one process have in common: folder and name but for the words for what they are.
+std::string process_name(const std::string& path) {
+  const std::string name = base_name(path);
+  return path.substr(0, path.size() - name.size()) + "\n" + run_stem(name);
+}
+
+/// Numbers the processes that files are of, where a profiler writes several files of one: by the files' names
+/// if there must be several. Files of one process come one after the other.
+void group_by_process(std::vector<Input>& inputs) {
+  std::map<std::pair<const ingest::Adapter*, std::string>, size_t> numbers;
+  size_t next = 0;
+  for (Input& input : inputs) {
+    const ingest::Adapter* const adapter = input.chosen.adapter;
+    input.process = next++;
+    if (!adapter->shares_process) continue;
+    const std::string name = is_one_process(inputs, adapter) ? "" : process_name(input.path);
+    input.process = numbers.try_emplace({adapter, name}, input.process).first->second;
+  }
+  std::stable_sort(inputs.begin(), inputs.end(),
+                   [](const Input& a, const Input& b) { return a.process < b.process; });
+}
 
 /// The number behind "rank" in a file name.
 std::optional<int32_t> rank_in(const std::string& file_name) {
@@ -116,7 +151,20 @@ Result<std::vector<Input>> open_inputs(const Context& context, const std::vector
     inputs.push_back(std::move(*input));
   }
   NL_CHECK(order_inputs(inputs, options.as_one));
+  group_by_process(inputs);
   return inputs;
+}
+
+/// Which files are of which process, if only their names tell; else empty.
+std::string processes_from_names(const std::vector<Input>& inputs) {
+  std::string numbers;
+  bool by_name = false;
+  for (const Input& input : inputs) {
+    numbers += (numbers.empty() ? "" : ",") + std::to_string(input.process);
+    by_name =
+        by_name || (input.chosen.adapter->shares_process && !is_one_process(inputs, input.chosen.adapter));
+  }
+  return by_name ? numbers : std::string();
 }
 
 /// What changes facts and is therefore part of the run id.
@@ -128,6 +176,8 @@ nlohmann::json fact_options(const std::vector<Input>& inputs, const std::string&
     ranks += (ranks.empty() ? "" : ",") + (input.rank ? std::to_string(*input.rank) : "-");
   }
   if (ranks.find_first_not_of("-,") != std::string::npos) options["ranks_from_names"] = ranks;
+  if (const std::string processes = processes_from_names(inputs); !processes.empty())
+    options["processes_from_names"] = processes;
   return options;
 }
 
@@ -194,7 +244,7 @@ class Importer {
     SourceSink sink(collector, inputs_.size() == 1 && !parent_);
     if (parent_) NL_CHECK(read_parent(engine, sink));
     for (Input& input : inputs_) {
-      sink.begin_source(info_.clocks.size(), input.rank);
+      begin_input(input, sink);
       auto read = read_input(input, sink);
       if (!read) return with_path(std::move(read.error()), input.path);
     }
@@ -211,6 +261,14 @@ class Importer {
       derived_ = true;
     }
     return tables;
+  }
+
+  void begin_input(const Input& input, SourceSink& sink) {
+    if (process_ == input.process) return sink.continue_source();
+    process_ = input.process;
+    tracks_ = {};
+    first_clock_ = info_.clocks.size();
+    sink.begin_source(first_clock_, input.rank);
   }
 
   Result<void> read_parent(const std::shared_ptr<store::Engine>& engine, SourceSink& sink) {
@@ -235,6 +293,8 @@ class Importer {
                         input.source->text_bytes(), input.source->compression(), std::string(adapter.format),
                         adapter.version, info.tool, info.tool_version});
     if (input.rank && info.ranks.empty()) info.ranks.push_back({*input.rank});
+    if (info_.clocks.size() > first_clock_)
+      info.clocks.clear();  // another file of the process has brought it
     info_.add(std::move(info));
     return {};
   }
@@ -262,12 +322,13 @@ class Importer {
     return {};
   }
 
-  ingest::ReadOptions read_options(const Input& input) const {
+  ingest::ReadOptions read_options(const Input& input) {
     ingest::ReadOptions read;
     const unsigned cores = std::thread::hardware_concurrency();
     read.threads = options_.threads > 0 ? options_.threads : static_cast<int>(cores == 0 ? 1 : cores);
     read.role = input.chosen.role;
     read.temp_folder = temp_folder_;
+    if (input.chosen.adapter->shares_process) read.tracks = &tracks_;
     const auto total = file_size(input.path);
     const std::string what = "importing " + base_name(input.path);
     read.progress = [this, total, what](const ingest::ByteSource& source) {
@@ -310,6 +371,9 @@ class Importer {
   model::RunInfo info_;
   std::vector<store::SourceFile> sources_;
   std::string temp_folder_;
+  std::optional<size_t> process_;  ///< that is read, with its tracks and the number of its clock
+  ingest::ProcessTracks tracks_;
+  size_t first_clock_ = 0;
   bool derived_ = false;
 };
 

@@ -25,6 +25,8 @@ Result<capture::SamplingEnd> run_sampled(const json& parameters, const std::stri
                                          const std::function<Result<void>()>& run) {
   capture::SamplerOptions options{path_in(folder)};
   options.frequency_hz = static_cast<uint64_t>(parameters.value("hz", kDefaultHz));
+  options.with_python = parameters.value("python", false);
+  options.with_waits = parameters.value("off_cpu", false);
   if (options.frequency_hz == 0) {
     NL_CHECK(run());
     return capture::SamplingEnd{"switched off by --hz 0"};
@@ -46,6 +48,9 @@ json samples_json(const capture::SamplingEnd& end) {
   json samples = {{"recorded", end.recorded},
                   {"lost", capture::losses_json(end.lost)},
                   {"with_kernel", end.with_kernel && end.absent_reason.empty()}};
+  if (end.python + end.torn > 0) samples["python"] = {{"recorded", end.python}, {"torn", end.torn}};
+  if (end.waits > 0) samples["waits"] = end.waits;
+  if (!end.no_python_reason.empty()) samples["no_python_reason"] = end.no_python_reason;
   if (!end.absent_reason.empty()) samples["absent_reason"] = end.absent_reason;
   if (!end.unnamed_reason.empty()) samples["unnamed_reason"] = end.unnamed_reason;
   return samples;
@@ -54,6 +59,8 @@ json samples_json(const capture::SamplingEnd& end) {
 void warn_of_samples(const json& samples, std::vector<std::string>& warnings) {
   for (const auto& [reason, n] : samples["lost"].items())
     warnings.push_back(fmt::format("{} lost: {}", counted(n, "sample"), reason));
+  if (samples.contains("no_python_reason"))
+    warnings.push_back("no Python functions: " + samples["no_python_reason"].get<std::string>());
   if (samples.contains("unnamed_reason"))
     warnings.push_back("the functions of samples have no names: " +
                        samples["unnamed_reason"].get<std::string>());

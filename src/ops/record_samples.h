@@ -20,7 +20,8 @@ Result<capture::SamplingEnd> run_sampled(const nlohmann::json& parameters, const
 /// Of a recorder that was killed.
 capture::SamplingEnd recovered_samples(const std::string& folder);
 
-/// {recorded, lost, with_kernel, absent_reason}, the last only if there are none.
+/// {recorded, lost, with_kernel}; python: {recorded, torn} and waits if they were asked for; a reason for
+/// what is missing: absent_reason, no_python_reason, unnamed_reason.
 nlohmann::json samples_json(const capture::SamplingEnd& end);
 
 /// What of it is worth a warning.

@@ -23,15 +23,20 @@ constexpr char kScopes[] = R"(
 // Stacks repeat: their frames are told apart once for each, not once for each sample. Addresses without a
 // name are one function for each file.
 constexpr char kFunctions[] = R"(
-  WITH stacks AS (SELECT
-                    string_split(regexp_replace(stack, '\+0x[0-9a-f]+(;|$)', ' (no name)\1', 'g'), ';') AS frames, sum(weight) AS ns FROM samples
-                  WHERE stack IS NOT NULL GROUP BY stack),
+  WITH asked AS (SELECT stack, weight FROM samples JOIN tracks USING (track_id) WHERE (kind = 'python') = {}),
+       stacks AS (SELECT string_split(regexp_replace(stack, '\+0x[0-9a-f]+(;|$)', ' (no name)\1', 'g'), ';') AS frames,
+                         sum(weight) AS ns
+                  FROM asked WHERE stack IS NOT NULL GROUP BY stack),
        every AS (SELECT unnest(list_distinct(frames)) AS name, ns FROM stacks),
        totals AS (SELECT name, sum(ns) AS ns FROM every GROUP BY name),
        own AS (SELECT frames[-1] AS name, sum(ns) AS ns FROM stacks GROUP BY frames[-1])
   SELECT name, try_cast(own.ns AS BIGINT), try_cast(totals.ns AS BIGINT),
-         (SELECT try_cast(sum(weight) AS BIGINT) FROM samples)
-  FROM own JOIN totals USING (name) ORDER BY own.ns DESC, name LIMIT )";
+         (SELECT try_cast(sum(weight) AS BIGINT) FROM asked)
+  FROM own JOIN totals USING (name) ORDER BY own.ns DESC, name LIMIT {})";
+
+constexpr char kWaits[] = R"(
+  SELECT name, count(*)::BIGINT, try_cast(sum(dur_ns) AS BIGINT) FROM spans WHERE category = 'off_cpu'
+  GROUP BY name ORDER BY name DESC)";
 
 json number_or_null(const store::Chunk& chunk, size_t column, size_t row) {
   return chunk.is_null(column, row) ? json(nullptr) : json(chunk.int64s(column)[row]);
@@ -87,7 +92,7 @@ std::string scopes_text(const json& scopes, const TextStyle& style) {
          table.text("  ", true, style);
 }
 
-std::string functions_text(const json& functions, const TextStyle& style) {
+std::string functions_text(const json& functions, const char* title, const TextStyle& style) {
   if (functions.empty()) return "";
   using enum TextTable::Align;
   TextTable table({kRight, kRight, kRight, kLeft});
@@ -95,8 +100,17 @@ std::string functions_text(const json& functions, const TextStyle& style) {
   for (const json& row : functions)
     table.add({row["share"].is_null() ? "-" : percent_text(row["share"]), time_of(row["own_ns"]),
                time_of(row["total_ns"]), name_of(row, style)});
-  return "\n" + bold("Top functions, share of the sampled processor time", style) + "\n" +
-         table.text("  ", true, style);
+  return "\n" + bold(title, style) + "\n" + table.text("  ", true, style);
+}
+
+/// "Threads did not run: waiting 12.3 s (40 times), preempted 2.1 ms (7 times)"
+std::string waits_text(const json& waits) {
+  std::string text;
+  for (const json& row : waits)
+    text +=
+        fmt::format("{} {} {} ({})", text.empty() ? "Threads did not run:" : ",",
+                    row["name"].get<std::string>(), time_of(row["total_ns"]), counted(row["times"], "time"));
+  return text.empty() ? "" : "\n" + text + "\n";
 }
 
 }  // namespace
@@ -105,24 +119,33 @@ Result<json> recorded_times(const store::RunFiles& files, const json& document, 
   if (!is_of_recording(document)) return json(nullptr);
   NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
   NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false, {"spans", "span_tree", "samples"}));
+  NL_CHECK(store::create_views(connection, files, false, {"spans", "span_tree", "samples", "tracks"}));
   const auto has = [&](const char* table) { return files.tables.contains(table); };
-  json times = {{"scopes", json::array()}, {"functions", json::array()}};
+  json times = {{"scopes", json::array()},
+                {"functions", json::array()},
+                {"python", json::array()},
+                {"waits", json::array()}};
   if (has("spans")) {
     NL_TRY(times["scopes"],
            rows_of(connection, kScopes + std::to_string(top), {"calls", "own_ns", "total_ns"}));
+    NL_TRY(times["waits"], rows_of(connection, kWaits, {"times", "total_ns"}));
   }
-  if (has("samples")) {
-    NL_TRY(times["functions"],
-           rows_of(connection, kFunctions + std::to_string(top), {"own_ns", "total_ns", "all_ns"}));
-    add_shares(times["functions"]);
+  for (const auto& [key, is_python] : {std::pair{"functions", false}, std::pair{"python", true}}) {
+    if (!has("samples")) break;
+    NL_TRY(times[key],
+           rows_of(connection, fmt::format(kFunctions, is_python, top), {"own_ns", "total_ns", "all_ns"}));
+    add_shares(times[key]);
   }
   return times;
 }
 
 std::string recorded_times_text(const json& times, const TextStyle& style) {
   if (times.is_null()) return "";
-  return scopes_text(times["scopes"], style) + functions_text(times["functions"], style);
+  return scopes_text(times["scopes"], style) +
+         functions_text(times["functions"], "Top functions, share of the sampled processor time", style) +
+         functions_text(times["python"], "Top Python functions, with what they call in C as their own",
+                        style) +
+         waits_text(times["waits"]);
 }
 
 }  // namespace nl::ops

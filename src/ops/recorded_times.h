@@ -11,9 +11,9 @@
 
 namespace nl::ops {
 
-/// {scopes: [{name, calls, own_ns, total_ns}], functions: [{name, own_ns, total_ns, share}]}, the longest own
-/// times first, at most `top` of each; null if the run is of no recording. A function that calls itself
-/// counts once in `total_ns`; `share` is of all samples.
+/// {scopes: [{name, calls, own_ns, total_ns}], functions and python: [{name, own_ns, total_ns, share}],
+/// waits: [{name, times, total_ns}]}, the longest own times first, at most `top` of each; null if the run is
+/// of no recording. A function that calls itself counts once in `total_ns`; `share` is of all samples.
 Result<nlohmann::json> recorded_times(const store::RunFiles& files, const nlohmann::json& document,
                                       int64_t top);
 

@@ -109,7 +109,7 @@ nlohmann::json replay_choice_json(const ReplayChoice& choice) {
           {"left_out", list(choice.left_out)},
           {"outside", choice.outside},
           {"launch_skip", choice.skip},
-          {"launch_count", choice.count}};
+          {"launch_count", choice.count ? nlohmann::json(*choice.count) : nlohmann::json(nullptr)}};
 }
 
 Result<void> read_launches(const std::string& bundle, LaunchOrder& launches) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,7 @@ struct ReplayChoice {
   std::vector<LaunchOrder::Kernel> left_out = {};  ///< long enough, but they communicate
   std::vector<std::string> outside = {};  ///< of the replayed ones those with no launch among the chosen
   int64_t skip = 0;                       ///< launches of the replayed kernels before the chosen ones
-  int64_t count = 0;
+  std::optional<int64_t> count = 0;       ///< of launches; none: all, however many there are
 };
 
 /// The `top` longest kernels that do not communicate, and at most so many launches in a row that have as many

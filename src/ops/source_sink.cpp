@@ -21,15 +21,19 @@ void move_cells(model::Rows& rows, int column, int64_t by) {
 }  // namespace
 
 void SourceSink::begin_source(size_t clocks_before, std::optional<int32_t> rank) {
+  continue_source();
   first_track_ += tracks_;
   first_scope_ += scopes_;
-  first_launch_ += launches_;
-  first_kernel_ += kernels_;
   tracks_ = 0;
   scopes_ = 1;
-  launches_ = kernels_ = 0;
   first_clock_ = static_cast<int64_t>(clocks_before);
   rank_ = rank;
+}
+
+void SourceSink::continue_source() {
+  first_launch_ += launches_;
+  first_kernel_ += kernels_;
+  launches_ = kernels_ = 0;
 }
 
 Result<void> SourceSink::push(std::shared_ptr<model::Batch> batch) {

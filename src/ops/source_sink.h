@@ -14,6 +14,8 @@ class SourceSink final : public model::RunSink {
 
   /// `rank`: of the tracks that name none.
   void begin_source(size_t clocks_before, std::optional<int32_t> rank);
+  /// Another file of the source before: tracks, clock and ids are those that it has begun.
+  void continue_source();
   Result<void> push(std::shared_ptr<model::Batch> batch) override;
   /// What one of several sources promises binds the others not.
   void expect(model::TableId table, uint64_t columns) override;

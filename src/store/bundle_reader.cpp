@@ -16,7 +16,8 @@ namespace {
 constexpr size_t kBatchRows = 32 * 1024;
 
 model::Clock clock_of(const json& given) {
-  return {given.at("clock_id"), given.at("kind"), given.at("base_unix_ns"), given.at("resolution_ns")};
+  return {given.at("clock_id"), given.at("kind"), given.at("base_unix_ns"), given.at("resolution_ns"),
+          given.value("identity", "")};
 }
 
 model::Window window_of(const json& given) {

@@ -16,6 +16,7 @@ struct ClockBase {
   bool is_unix = false;
   int64_t base_ns = 0;
   int64_t resolution_ns = 1;
+  std::string identity = {};  ///< clocks with the same one are one clock; empty: not known
 };
 
 /// What is added to stored times of a clock. Clocks without a known base begin with the first that has one.

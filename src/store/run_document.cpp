@@ -54,6 +54,7 @@ json clocks_json(const model::RunInfo& info) {
                       {"kind", clock.kind},
                       {"base_unix_ns", clock.base_unix_ns},
                       {"resolution_ns", clock.resolution_ns}});
+    if (!clock.identity.empty()) clocks.back()["identity"] = clock.identity;
   }
   return clocks;
 }

@@ -223,8 +223,8 @@ Result<RunFiles> run_files(const std::string& bundle) {
   if (!path_exists(files.derived + "/complete")) files.derived.clear();
   try {
     for (const auto& clock : document.at("clocks")) {
-      files.clocks.push_back(
-          {clock.at("kind") == "unix", clock.at("base_unix_ns"), clock.value("resolution_ns", int64_t{1})});
+      files.clocks.push_back({clock.at("kind") == "unix", clock.at("base_unix_ns"),
+                              clock.value("resolution_ns", int64_t{1}), clock.value("identity", "")});
     }
     for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
   } catch (const nlohmann::json::exception& e) {

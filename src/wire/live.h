@@ -16,7 +16,7 @@
 
 namespace nl::wire {
 
-inline constexpr uint32_t kLiveVersion = 1;
+inline constexpr uint32_t kLiveVersion = 2;
 inline constexpr uint64_t kSessionMagic = 0x31534553534C4E00 + kLiveVersion;
 inline constexpr uint64_t kProcessMagic = 0x31434F52504C4E00 + kLiveVersion;
 
@@ -26,6 +26,12 @@ inline constexpr const char* kFolderVariable =
 inline constexpr const char* kWhenFullVariable = "NEUROLENS_WHEN_FULL";    ///< drop, or wait
 inline constexpr const char* kWaitVariable = "NEUROLENS_WAIT_MS";          ///< the longest wait
 inline constexpr const char* kRingBytesVariable = "NEUROLENS_RING_BYTES";  ///< of a thread; a power of two
+
+inline constexpr const char* kNvtxVariable =
+    "NVTX_INJECTION64_PATH";  ///< of NVTX: the library that its ranges go to
+
+inline constexpr const char* kCudaVariable =
+    "CUDA_INJECTION64_PATH";  ///< of the CUDA driver: the library that it loads and starts
 
 inline constexpr uint64_t kDefaultRingBytes = 1 << 20;
 inline constexpr uint64_t kDefaultTotalBytes = 256 << 20;
@@ -44,8 +50,10 @@ struct ProcessHeader {
   std::atomic<uint64_t> magic;  ///< stored last
   uint64_t process_id;
   ClockPair clock;
-  char program[64];             ///< its name, filled up with 0
-  std::atomic<uint32_t> rings;  ///< ring-0 to ring-<rings - 1> are ready
+  char program[64];                    ///< its name, filled up with 0
+  std::atomic<uint32_t> rings;         ///< ring-0 to ring-<rings - 1> are ready
+  std::atomic<uint32_t> notice_bytes;  ///< stored last
+  char notice[256];                    ///< a line for the person who records
   std::atomic<uint64_t> lost[kLossCount];
 };
 inline constexpr size_t kNameTableOffset = 4096;

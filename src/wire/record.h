@@ -5,7 +5,9 @@
 //   word 0   kind (8 bits) · 0 (8) · words of the record, this one included (16) · name (32)
 //   word 1   time, ns of CLOCK_MONOTONIC
 //   then     lane_begin, lane_end: the lane · counter: the bits of a double
-//            mark: bytes of its attributes, then these, JSON text filled up with 0
+//            mark: bytes of its attributes, then these, JSON text filled up with 0; begin may have them, too
+//            range_start: the range, then maybe attributes · range_end: the range, no name
+//            thread_name: the id of the thread
 //            thread: its number in the process, its id, 32 bytes of its name filled up with 0
 
 #include <bit>
@@ -26,6 +28,17 @@ enum class RecordKind : uint8_t {
   kMark = 5,
   kCounter = 6,
   kThread = 7,  ///< what follows in the ring is of this thread; no marker itself, and never in a recording
+  kRangeStart = 8,  ///< any thread of the process may end it
+  kRangeEnd = 9,
+  kThreadName = 10,  ///< the name is that of a thread
+  // Work on a GPU (wire/gpu_record.h).
+  kKernel = 16,
+  kCopy = 17,
+  kSync = 18,
+  kCall = 19,
+  kOverhead = 20,
+  kDevice = 21,
+  kGpuClock = 22,  ///< no record of a program, never counted as one
 };
 
 inline constexpr uint32_t kScopeWords = 2;
@@ -37,8 +50,9 @@ inline constexpr uint32_t kThreadWords = 4 + kThreadNameBytes / sizeof(Word);
 inline constexpr size_t kMaxAttributeBytes = 32 << 10;
 inline constexpr uint32_t kMaxRecordWords = kMarkHeadWords + kMaxAttributeBytes / sizeof(Word);
 
-inline constexpr uint32_t kMaxNames = 16 << 10;  ///< ids are below; 0 is no name
-inline constexpr size_t kMaxNameBytes = 1024;    ///< of a name and of a domain; longer ones are cut
+inline constexpr uint32_t kMaxNames = 16 << 10;          ///< ids are below; 0 is no name
+inline constexpr size_t kMaxNameBytes = 1024;            ///< of a name and of a domain; longer ones are cut
+inline constexpr size_t kMaxKernelNameBytes = 16 << 10;  ///< mangled: a part of one says nothing
 
 constexpr Word record_head(RecordKind kind, uint32_t words, uint32_t name) {
   return static_cast<Word>(kind) | Word{words} << 16 | Word{name} << 32;
@@ -69,12 +83,16 @@ enum class Loss : uint8_t {
   kDamaged,        ///< a ring that holds no records any more
   kSampleRing,     ///< samples: the kernel's ring was full
   kTooManyStacks,  ///< samples: more different stacks than the recorder keeps
+  kUnsupported,    ///< a call of NVTX that recordings have no form for
+  kTooDeep,        ///< more scopes pushed on a thread than are followed
+  kGpuDropped,     ///< CUPTI had no buffer for it
+  kGpuBuffer,      ///< the rest of a buffer of CUPTI that could not be read; counted once
   kCount,
 };
 inline constexpr size_t kLossCount = static_cast<size_t>(Loss::kCount);
 inline constexpr const char* kLossNames[kLossCount] = {
-    "ring_full",    "no_ring",          "names_full",     "too_large",  "reentered",
-    "begin_lost",   "foreign_end",      "scope_reused",   "disk_limit", "overwritten",
-    "damaged_ring", "sample_ring_full", "too_many_stacks"};
+    "ring_full",       "no_ring",      "names_full", "too_large",   "reentered",    "begin_lost",
+    "foreign_end",     "scope_reused", "disk_limit", "overwritten", "damaged_ring", "sample_ring_full",
+    "too_many_stacks", "unsupported",  "too_deep",   "gpu_dropped", "gpu_buffer"};
 
 }  // namespace nl::wire

@@ -3,6 +3,7 @@
 // their own, so that a reader can tell how far a file is sound. Little endian, all sizes multiples of 8. A
 // chunk says of whom its records are; nothing that it needs stands behind it.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,10 +21,13 @@ inline constexpr uint32_t kChunkMagic = 0x4B434C4E;  // "NLCK"
 inline constexpr uint32_t kNoProcess = ~0u;          ///< losses that are of none
 inline constexpr size_t kMaxChunkBytes = 1 << 20;    ///< of a payload
 
+inline constexpr size_t kBootIdBytes = 40;
+
 struct FileHeader {
   char magic[8];
   uint32_t version;
-  uint32_t bytes;  ///< of this header; the chunks follow
+  uint32_t bytes;              ///< of this header; the chunks follow
+  char boot_id[kBootIdBytes];  ///< of the system whose CLOCK_MONOTONIC the times are of, filled up with 0
 };
 
 enum class ChunkKind : uint32_t {
@@ -33,12 +37,15 @@ enum class ChunkKind : uint32_t {
   kLosses = 4,   ///< of one process, or kNoProcess, so far: a count for each Loss; the last chunk counts
   kEnd = 5,      ///< EndFacts; without it the recorder was killed
   // Samples of stacks, in a file of their own whose first chunk is kSampling.
-  kSampling = 6,    ///< SamplingFacts so far; the last chunk counts
-  kModules = 7,     ///< ModuleHead and texts, module by module
-  kFrames = 8,      ///< Frame after Frame
-  kStacks = 9,      ///< StackHead and numbers of frames, innermost first, filled up with 0
-  kSamples = 10,    ///< Sample after Sample, of one thread as with kRecords
-  kFrameNames = 11  ///< FrameNameHead and text; may stand before the frame
+  kSampling = 6,        ///< SamplingFacts so far; the last chunk counts
+  kModules = 7,         ///< ModuleHead and texts, module by module
+  kFrames = 8,          ///< Frame after Frame
+  kStacks = 9,          ///< StackHead and numbers of frames, innermost first, filled up with 0
+  kSamples = 10,        ///< Sample after Sample, of one thread as with kRecords
+  kFrameNames = 11,     ///< FrameNameHead and text; may stand before the frame
+  kPythonSamples = 12,  ///< the same as kSamples, of Python functions
+  kWaits = 13,          ///< Wait after Wait, of one thread
+  kNotice = 32          ///< a line of one process for the person who records, filled up with 0
 };
 
 struct ChunkHeader {
@@ -82,6 +89,7 @@ struct SamplingFacts {
   uint32_t with_kernel;  ///< 0: what ran inside of the kernel was not sampled
   uint32_t processors;
   uint64_t throttled;  ///< how often the kernel held the samples back
+  uint64_t torn;       ///< stacks of Python that changed while they were read
 };
 
 /// A file that code was mapped from, or in brackets what was none: [kernel], [vdso], [jit], [unknown], ...
@@ -108,6 +116,14 @@ struct Sample {
   uint64_t time_ns;  ///< of CLOCK_MONOTONIC
   uint32_t stack;
   uint32_t weight_ns;  ///< of processor time, that it stands for
+};
+
+/// A thread did not run.
+struct Wait {
+  uint64_t time_ns;
+  uint64_t duration_ns;
+  uint32_t is_preempted;  ///< 1: it could have gone on; 0: it waited for something
+  uint32_t unused;
 };
 
 struct FrameNameHead {
@@ -148,9 +164,10 @@ void append_bytes(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-inline void append_file_header(std::string& out) {
-  FileHeader header{{}, kRecordingVersion, sizeof(FileHeader)};
+inline void append_file_header(std::string& out, std::string_view boot_id) {
+  FileHeader header{{}, kRecordingVersion, sizeof(FileHeader), {}};
   std::memcpy(header.magic, kRecordingMagic, sizeof header.magic);
+  std::memcpy(header.boot_id, boot_id.data(), std::min(boot_id.size(), kBootIdBytes));
   append_bytes(out, header);
 }
 

@@ -53,8 +53,8 @@ class RingWriter {
     head_ += words;
     header_->head.store(head_, std::memory_order_release);
   }
-  void lose(Loss reason) {
-    header_->lost[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  void lose(Loss reason, uint64_t records = 1) {
+    header_->lost[static_cast<size_t>(reason)].fetch_add(records, std::memory_order_relaxed);
   }
 
  private:

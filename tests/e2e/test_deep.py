@@ -57,6 +57,44 @@ WELL_NSYS = "code = subprocess.call(command); report(); sys.exit(code)"
 WELL_NCU = "code = subprocess.call(command); counters(); sys.exit(code)"
 
 
+# A stand-in for rocprofv3 that writes tables as recorded ones look, one process each.
+STAND_IN_ROCPROFV3 = """#!{python}
+import json, os, pathlib, subprocess, sys, time
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("             version: 1.0.0\\n        git_revision: abc\\n        rocm_version: 7.0.0")
+elif words == ["--help"]:
+    print("  --kernel-trace [BOOL]\\n  --rccl-trace [BOOL]\\n  {counts} [PMC ...]")
+else:
+    counts = "--pmc" in words
+    pathlib.Path("{folder}/" + ("pmc" if counts else "rocprofv3") + ".json").write_text(json.dumps(words))
+    folder = pathlib.Path(words[words.index("-d") + 1])
+    command = words[words.index("--") + 1:]
+    def tables(pid=77, gemms=6):
+        folder.mkdir(parents=True, exist_ok=True)
+        kernels = ['"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp","Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z"']
+        calls = ['"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"']
+        names = ["void gemm<float, 4>(float*)", "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", "softmax(float*)"]
+        for n in range(3 * gemms):
+            start = 1000000 + 10000 * n
+            kernels.append(f'"KERNEL_DISPATCH","Agent 1","1","2","{{pid}}","{{n + 1}}","{{names[n % 3]}}","{{n + 1}}","{{start}}","{{start + 3000 + 1000 * (n % 3)}}","64","1","1","640","1","1"')
+            calls.append(f'"HIP_RUNTIME_API","hipLaunchKernel","{{pid}}","{{pid}}","{{n + 1}}","{{start - 2000}}","{{start - 1000}}"')
+        (folder / f"process-{{pid}}_kernel_trace.csv").write_text("\\n".join(kernels) + "\\n")
+        (folder / f"process-{{pid}}_hip_api_trace.csv").write_text("\\n".join(calls) + "\\n")
+        for agents in (pid, pid + 1):
+            (folder / f"process-{{agents}}_agent_info.csv").write_text('"Node_Id","Logical_Node_Id","Agent_Type","Cu_Count","Name","Product_Name"\\n1,1,"GPU",304,"gfx942","AMD Instinct MI300X"\\n')
+    def counters():
+        (folder / "pmc_1").mkdir(parents=True, exist_ok=True)
+        rows = ['"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Name","Workgroup_Size","Counter_Name","Counter_Value"']
+        for n in range(12):
+            name = ["void gemm<float, 4>(float*)", "softmax(float*)"][n % 2]
+            rows.append(f'{{n + 1}},{{n + 1}},"Agent 1",1,88,88,640,"{{name}}",64,"SQ_WAVES",{{10 * n}}')
+        (folder / "pmc_1/process-88_counter_collection.csv").write_text("\\n".join(rows) + "\\n")
+    {rocprofv3}
+"""
+WELL_ROCPROFV3 = "code = subprocess.call(command); counters() if counts else tables(); sys.exit(code)"
+
+
 class Deep(Neurolens):
     def deep(self, *options, command=("true",), **more):
         return self("deep", *options, "--json", "--", *command, **{"timeout": 300, **more})
@@ -297,6 +335,103 @@ def test_ctrl_c_ends_all_of_it(stand_ins, tmp_path):
         running.communicate(timeout=60)
     assert running.returncode == 130
     assert neurolens.runs() == [] and neurolens.leftovers() == [] and not processes_of(tmp_path)
+
+
+# ---- With a stand-in for rocprofv3
+
+
+@pytest.fixture
+def rocprofv3(tmp_path):
+    def make(does=WELL_ROCPROFV3, counts="--pmc", **environment):
+        path = tmp_path / "stand-in-rocprofv3"
+        path.write_text(STAND_IN_ROCPROFV3.format(python=sys.executable, folder=tmp_path, rocprofv3=does, counts=counts))
+        path.chmod(0o755)
+        return Deep(tmp_path / "ledger", {"NEUROLENS_ROCPROFV3": str(path), "NEUROLENS_NSYS": "/absent", **environment})
+
+    return make
+
+
+def test_rocprofv3_traces_and_counts(rocprofv3, tmp_path):
+    neurolens = rocprofv3()
+    result = neurolens.deep("--repeats", "2", "--top", "2", command=["echo", "hello"])
+    data, passes = result.data, by_pass(result.data)
+    assert [(p["pass"], p["status"]) for p in data["passes"]] == [("unprofiled", "done"), ("rocprofv3", "done"), ("pmc", "done")]
+    assert passes["rocprofv3"]["version"] == "1.0.0" and passes["pmc"]["wall_ratio"] > 0
+
+    trace, pmc = said_to(tmp_path, "rocprofv3"), said_to(tmp_path, "pmc")
+    assert trace[:5] == ["--kernel-trace", "--hip-runtime-trace", "--memory-copy-trace", "--marker-trace", "--rccl-trace"]
+    assert trace[5:8] == ["--output-format", "csv", "-d"] and trace[9:12] == ["-o", "process-%pid%", "--"]
+    assert pmc[:4] == ["--pmc", "SQ_WAVES", "GRBM_GUI_ACTIVE", "FETCH_SIZE"]
+    assert behind(pmc, "--kernel-include-regex") == "(^|[ :])(softmax|gemm)([<( .]|$)"
+    assert "cclDevKernel" in behind(pmc, "--kernel-exclude-regex")
+    assert trace[-2:] == pmc[-2:] == ["echo", "hello"]
+
+    assert [k["function"] for k in data["replays"]["kernels"]] == ["softmax", "gemm"]
+    assert [k["function"] for k in data["replays"]["left_out"]] == ["ncclDevKernel_Generic_1"]
+    assert (data["replays"]["launch_skip"], data["replays"]["launch_count"]) == (0, 12), "all launches"
+
+    run = data["run_id"]
+    neurolens("verify", run)
+    assert neurolens.run_ids() == [run] and neurolens.leftovers() == []
+    document = json.loads((neurolens.bundle(run) / "run.json").read_text())
+    assert sorted(s["role"] for s in document["sources"] if s["format"] == "rocprofv3") == ["agent_info", "counter_collection", "hip_api_trace", "kernel_trace"]
+    assert [d["name"] for d in document["hardware"]["devices"]] == ["AMD Instinct MI300X"]
+    assert [row["pass"] for row in neurolens.rows(run, "SELECT pass FROM iterations ORDER BY iteration_id")] == ["unprofiled", "unprofiled", "rocprofv3", "pmc"]
+    assert neurolens.value(run, "SELECT count(launch_span_id) FROM kernels") == 18
+    assert neurolens.value(run, "SELECT count(kernel_id) FROM launch_matches") == 12
+    folder = pathlib.Path(data["artifacts"])
+    assert {p.name for p in folder.iterdir()} >= {"rocprofv3", "pmc", "kernels.md", "stakeholder_summary.md"}
+
+
+def test_rocprofv3_of_several_processes(rocprofv3):
+    neurolens = rocprofv3("code = subprocess.call(command); counters() if counts else [tables(77), tables(90, gemms=5)]; sys.exit(code)")
+    run = neurolens.deep("--repeats", "1").data["run_id"]
+    pairs = neurolens.rows(run, "SELECT t.process_id, count(*) AS n FROM kernels k JOIN spans s ON s.span_id = k.launch_span_id JOIN tracks t ON t.track_id = s.track_id GROUP BY 1 ORDER BY 1")
+    assert pairs == [{"process_id": 77, "n": 18}, {"process_id": 90, "n": 15}]
+
+
+def test_rocprofv3_counts_what_it_is_told(rocprofv3, tmp_path):
+    data = rocprofv3().deep("--repeats", "1", "--counter", "L2CacheHit", "--kernel", "softmax").data
+    pmc = said_to(tmp_path, "pmc")
+    assert pmc[:3] == ["--pmc", "L2CacheHit", "--kernel-include-regex"] and "(softmax)" in behind(pmc, "--kernel-include-regex")
+    assert data["replays"]["launch_count"] is None
+
+
+ROCPROFV3_FAULTS = {
+    "fails": ("sys.stderr.write('Fatal error: no HSA\\n'); sys.exit(1)", "rocprofv3", "failed", "exit code 1: Fatal error: no HSA"),
+    "records nothing": ("sys.exit(subprocess.call(command))", "rocprofv3", "nothing_profiled", "wrote no trace"),
+    "writes garbage": ("folder.mkdir(parents=True, exist_ok=True); (folder / 'process-1_kernel_trace.csv').write_text('garbage')", "rocprofv3", "failed", "process-1_kernel_trace.csv"),
+    "cannot count": ("code = subprocess.call(command); sys.exit(3) if counts else tables(); sys.exit(code)", "pmc", "failed", "exit code 3"),
+    "counts nothing": ("code = subprocess.call(command); None if counts else tables(); sys.exit(code)", "pmc", "nothing_profiled", "wrote no counters"),
+}
+
+
+@pytest.mark.parametrize("does, which, status, words", ROCPROFV3_FAULTS.values(), ids=ROCPROFV3_FAULTS)
+def test_rocprofv3_that_fails_costs_only_its_part(rocprofv3, does, which, status, words):
+    neurolens = rocprofv3(does)
+    result = neurolens.deep("--repeats", "1")
+    entry = by_pass(result.data)[which]
+    assert entry["status"] == status and words in entry["reason"], entry
+    neurolens("verify", result.data["run_id"])
+    if which == "rocprofv3":
+        assert "rocprofv3 saw none" in by_pass(result.data)["pmc"]["reason"]
+    else:
+        assert "--counter" in entry["hint"]
+
+
+def test_which_tool_is_taken(rocprofv3, stand_ins, tmp_path):
+    nsight = stand_ins().environment
+    both = rocprofv3(**nsight)
+    assert [p["pass"] for p in both.deep("--mode", "light", "--repeats", "1").data["passes"]] == ["unprofiled", "nsys"]
+    assert [p["pass"] for p in both.deep("--mode", "light", "--repeats", "1", "--tool", "rocprofv3").data["passes"]] == ["unprofiled", "rocprofv3"]
+    without = rocprofv3(NEUROLENS_ROCPROFV3="/absent")
+    error = without.deep("--tool", "rocprofv3", code=MISSING).envelope["error"]
+    assert "rocprofv3" in error["message"] and "NEUROLENS_ROCPROFV3" in error["hint"]
+    old = rocprofv3(counts="--input")
+    error = old.deep(code=MISSING).envelope["error"]
+    assert "--pmc" in error["message"] and "--mode light" in error["hint"]
+    error = rocprofv3().deep("--range", "LLM@decode", code=BAD_INPUT).envelope["error"]
+    assert error["code"] == "unsupported"
 
 
 # ---- The real tools, which see no GPU here

@@ -219,7 +219,8 @@ def test_the_collector_needs_libc_alone():
     libraries = [line.split("[")[1].rstrip("]") for line in needed.splitlines() if "NEEDED" in line]
     assert set(libraries) <= {"libc.so.6", "libpthread.so.0", "libdl.so.2"}
     symbols = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], stdout=subprocess.PIPE, text=True, check=True).stdout
-    assert [line.split()[-1] for line in symbols.splitlines()] == ["neurolens_collect"]
+    assert {line.split()[-1] for line in symbols.splitlines()} == {
+        "neurolens_collect", "InitializeInjection", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}, "ours, CUDA's, NVTX's"
 
 
 @needs_extension

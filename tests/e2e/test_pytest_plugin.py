@@ -98,6 +98,7 @@ def test_measured_calls_are_kept_with_test_and_commit(project):
 
 
 def test_an_unchanged_function_passes_and_a_slower_one_fails(project):
+    (project.folder / "left_over.txt").write_text("of no commit")
     assert project.pytest("--neurolens", "-k", "work")[0] == 0
     project.git("switch", "-q", "-c", "change")
     project.commit()
@@ -129,6 +130,16 @@ def test_a_folder_without_git(project):
     code, said = project.pytest("--neurolens", "-k", "wall")
     assert code == 0 and "a call" in said
     assert "commit" not in project.neurolens.runs()[0]["labels"]
+
+
+def test_a_name_of_any_length(project):
+    (project.folder / "test_speed.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize('text', ['é' * 3000, 'é' * 2999 + 'x'], ids=lambda text: text)\n"
+        "def test_long(profiled, text):\n    profiled(lambda: None, calls=1, runs=1)\n")
+    code, said = project.pytest("--neurolens")
+    assert code == 0, said
+    assert len({run["labels"]["test"] for run in project.neurolens.runs()}) == 2
 
 
 def test_several_workers(project):

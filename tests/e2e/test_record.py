@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -77,6 +78,8 @@ def test_a_program_becomes_a_run(recorder, tmp_path):
     recorder("verify", run)
     assert [row["name"] for row in recorder.rows(run, "SELECT name FROM spans WHERE kind = 'annotation' ORDER BY start_ns")] == [
         "prefill", "attention"]
+    clocks = recorder.rows(run, "SELECT method, bound_ns FROM clock_fits")
+    assert clocks and all(clock == {"method": "same_clock", "bound_ns": 0} for clock in clocks)
     (whole,) = recorder.rows(run, "SELECT pass, dur_ns, start_ns FROM iterations")
     (scope,) = recorder.rows(run, "SELECT start_ns, dur_ns FROM spans WHERE name = 'prefill'")
     assert whole["pass"] == "recorded" and whole["dur_ns"] == data["workload"]["wall_ns"]
@@ -208,6 +211,44 @@ def test_samples_are_on_the_clock_of_the_markers(recorder, busy, tmp_path):
     assert "Top scopes" in recorder("show", run).out
 
 
+def pythons():
+    """Those that can be read, as far as they are installed here."""
+    found = {}
+    for version in ("3.9", "3.10", "3.11", "3.12", "3.13"):
+        of_pyenv = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python{version}"))
+        path = next(iter(of_pyenv), shutil.which(f"python{version}"))
+        if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
+            found[version] = path
+    return found
+
+
+@pytest.mark.parametrize("version", pythons())
+def test_python_functions(recorder, busy, version):
+    data = recorder("record", "--silent", "--hz", "999", "--python", "--json", "--", pythons()[version], busy[1], "0.5").data
+    python = data["samples"]["python"]
+    assert python["recorded"] > 50 and python["torn"] < python["recorded"] / 5
+    run = data["run_id"]
+    recorder("verify", run)
+    of_python = "FROM samples JOIN tracks USING (track_id) WHERE tracks.kind = 'python'"
+    assert recorder.value(run, f"SELECT count(*) {of_python}") == python["recorded"]
+    of_burn = f"{of_python} AND stack LIKE '%outer (%/busy.py:7);burn (%/busy.py:3)%'"
+    assert recorder.value(run, f"SELECT sum(weight)::BIGINT {of_burn}") > 300_000_000
+    (first, *_) = recorder("show", run, "--json").data["recorded_times"]["python"]
+    assert first["name"].startswith("burn (") and first["share"] > 0.5
+    assert "Top Python functions" in recorder("show", run).out
+
+
+def test_threads_that_do_not_run(recorder, busy):
+    data = recorder("record", "--silent", "--off-cpu", "--json", "--", busy[0], "-c", "import time; time.sleep(0.4)").data
+    run = data["run_id"]
+    recorder("verify", run)
+    rows = recorder.rows(run, "SELECT name, count(*) AS n, max(dur_ns) AS longest FROM spans WHERE category = 'off_cpu' GROUP BY name")
+    assert sum(row["n"] for row in rows) == data["samples"]["waits"]
+    (waiting,) = [row for row in rows if row["name"] == "waiting"]
+    assert 400_000_000 <= waiting["longest"] < 10e9
+    assert "waiting" in recorder("show", run).out
+
+
 def test_without_samples(recorder, busy):
     data = recorder("record", "--silent", "--hz", "0", "--json", "--", *busy, "0.1").data
     assert data["samples"]["recorded"] == 0 and data["samples"]["absent_reason"]
@@ -283,3 +324,15 @@ def test_a_flight_recorder_gives_what_it_holds_and_goes_on(recorder, tmp_path, w
     running.communicate(timeout=60)
     assert len(recorder.run_ids()) == 2 and recordings(recorder) == []
     recorder("record", "--dump", code=BAD_INPUT)
+
+
+@needs_extension
+def test_a_slow_scope_triggers_a_dump(recorder, tmp_path):
+    (tmp_path / "steps.py").write_text("import neurolens, time\nfor ms in [1] * 20 + [400] + [1] * 20 + [400]:\n"
+                                       "    with neurolens.scope('step'): time.sleep(ms / 1000)\ntime.sleep(0.3)\n")
+    command = [sys.executable, tmp_path / "steps.py"]
+    recorder("record", "--silent", "--ring", "1", "--trigger-on", "step=200", "--", *command)
+    counts = sorted(recorder.value(run, "SELECT count(*) FROM spans WHERE name = 'step'") for run in recorder.run_ids())
+    assert len(counts) == 2 and 21 <= counts[0] < 42 and counts[1] == 42, "one for the first of the slow ones, and the whole"
+    recorder("record", "--ring", "1", "--trigger-on", "step", "--", *command, code=BAD_INPUT)
+    recorder("record", "--trigger-on", "step=200", "--", *command, code=BAD_INPUT)

@@ -20,10 +20,11 @@ constexpr size_t kMostNames = 50;
 /// Profiles with events; the descriptions beside them hold no time.
 std::vector<std::string> profiles() {
   std::vector<std::string> files;
-  for (const char* folder : {"kineto/", "onnxruntime/", "trtexec/"}) {
+  for (const auto& [folder, timed] :
+       {std::pair{"kineto/", ""}, std::pair{"onnxruntime/", ""}, std::pair{"trtexec/", ".timing."},
+        std::pair{"rocprof/", "_kernel_trace."}}) {
     for (const auto& file : files_of(folder)) {
-      const bool timed = !file.starts_with("trtexec/") || file.find(".timing.") != std::string::npos;
-      if (file != "absent" && timed) files.push_back(file);
+      if (file != "absent" && file.find(timed) != std::string::npos) files.push_back(file);
     }
   }
   return files.empty() ? std::vector<std::string>{"absent"} : files;

@@ -107,7 +107,7 @@ TEST_P(Golden, SurvivesParquet) {
 
 /// Tables of lines have no end of their own: what is cut off between two lines is not missed.
 bool is_of_lines(const std::string& format) {
-  return format == "ncu" || format == "nsys-stats" || format == "telemetry";
+  return format == "ncu" || format == "nsys-stats" || format == "rocprofv3" || format == "telemetry";
 }
 
 /// A cut inside of a line is an error or is told. A recording always tells that its end is missing.

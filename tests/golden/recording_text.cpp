@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "wire/gpu_record.h"
 #include "wire/recording.h"
 
 namespace nl::golden {
@@ -16,7 +17,7 @@ using wire::Word;
 
 class Recording {
  public:
-  Recording() { wire::append_file_header(file_); }
+  Recording() { wire::append_file_header(file_, "00000000-0000-4000-8000-000000000001"); }
 
   void take(const std::string& line) {
     std::istringstream words(line);
@@ -26,7 +27,10 @@ class Recording {
     if (verb == "name") return add_name(words);
     if (verb == "thread") return start_thread(ChunkKind::kRecords, words);
     if (verb == "samples") return start_thread(ChunkKind::kSamples, words);
+    if (verb == "python_samples") return start_thread(ChunkKind::kPythonSamples, words);
+    if (verb == "waits") return start_thread(ChunkKind::kWaits, words);
     if (verb == "sample") return add_sample(words);
+    if (verb == "wait") return add_wait(words);
     if (verb == "sampling") return add_sampling(words);
     if (verb == "module") return add_module(words);
     if (verb == "frame") return add_frame(words);
@@ -34,6 +38,14 @@ class Recording {
     if (verb == "stack") return add_stack(words);
     if (verb == "losses") return add_losses(words);
     if (verb == "finish") return finish();
+    if (verb == "notice") return add_notice(words);
+    if (verb == "kernel") return add_kernel(words);
+    if (verb == "copy") return add_copy(words);
+    if (verb == "sync") return add_sync(words);
+    if (verb == "call") return add_call(words);
+    if (verb == "overhead") return add_overhead(words);
+    if (verb == "device") return add_device(words);
+    if (verb == "gpu_clock") return add_gpu_clock(words);
     add_record(verb, words);
   }
   std::string file() {
@@ -90,9 +102,16 @@ class Recording {
     thread_.records++;
   }
 
+  void add_wait(std::istream& words) {
+    wire::Wait wait{};
+    words >> wait.time_ns >> wait.duration_ns >> wait.is_preempted;
+    wire::append_bytes(records_, wait);
+    thread_.records++;
+  }
+
   void add_sampling(std::istream& words) {
     wire::SamplingFacts facts{};
-    words >> facts.frequency_hz >> facts.with_kernel >> facts.throttled;
+    words >> facts.frequency_hz >> facts.with_kernel >> facts.throttled >> facts.torn;
     facts.period_ns = 1'000'000'000 / facts.frequency_hz;
     add_entry(ChunkKind::kSampling, facts, "");
   }
@@ -143,13 +162,18 @@ class Recording {
     std::string rest;
     std::getline(words >> std::ws, rest);
     std::vector<Word> more;
-    if (verb.starts_with("lane")) more.push_back(std::stoull(rest));
+    if (verb.starts_with("lane") || verb.starts_with("range") || verb == "thread_name") {
+      size_t digits = 0;
+      more.push_back(std::stoull(rest, &digits));
+      rest.erase(0, rest.find_first_not_of(' ', digits));
+    }
     if (verb == "counter") more.push_back(std::bit_cast<Word>(std::stod(rest)));
-    if (verb == "mark") {
+    if (verb == "mark" || ((verb == "begin" || verb == "range_start") && !rest.empty())) {
+      const size_t at = more.size();
       more.push_back(rest.size());
       rest.resize(wire::padded(rest.size()));
-      more.resize(1 + rest.size() / sizeof(Word));
-      std::memcpy(more.data() + 1, rest.data(), rest.size());
+      more.resize(at + 1 + rest.size() / sizeof(Word));
+      std::memcpy(more.data() + at + 1, rest.data(), rest.size());
     }
     more.insert(more.begin(),
                 {wire::record_head(kind_of(verb), static_cast<uint32_t>(2 + more.size()), id), time});
@@ -157,8 +181,80 @@ class Recording {
     thread_.records++;
   }
 
+  void add_notice(std::istream& words) {
+    uint32_t process = 0;
+    std::string text;
+    words >> process;
+    std::getline(words >> std::ws, text);
+    add_chunk({.kind = ChunkKind::kNotice, .process = process}, text);
+  }
+
+  // ---- Work on a GPU
+
+  template <class Record>
+  void add_gpu(RecordKind kind, Record record, uint32_t name = 0, bool is_counted = true) {
+    record.head = wire::record_head(kind, wire::words_in<Record>(), name);
+    wire::append_bytes(records_, record);
+    thread_.records += is_counted ? 1 : 0;
+  }
+  static std::istream& read(std::istream& words, wire::GpuPlace& place) {
+    return words >> place.device >> place.context >> place.stream >> place.correlation;
+  }
+
+  void add_kernel(std::istream& words) {
+    wire::KernelRecord record{};
+    uint32_t name = 0;
+    read(words >> name >> record.start_ns >> record.end_ns, record.place) >> record.graph >>
+        record.graph_node;
+    for (int i = 0; i < 3; i++) record.grid[i] = 4, record.block[i] = 32;
+    record.registers = 16;
+    record.static_shared_bytes = 100;
+    add_gpu(RecordKind::kKernel, record, name);
+  }
+  void add_copy(std::istream& words) {
+    wire::CopyRecord record{};
+    uint32_t kind = 0, from = 0, to = 0, set = 0;
+    read(words >> record.start_ns >> record.end_ns, record.place) >> record.bytes >> kind >> from >> to >>
+        set;
+    record.copy_kind = static_cast<uint8_t>(kind);
+    record.from_kind = static_cast<uint8_t>(from);
+    record.to_kind = static_cast<uint8_t>(to);
+    record.is_set = static_cast<uint8_t>(set);
+    add_gpu(RecordKind::kCopy, record);
+  }
+  void add_sync(std::istream& words) {
+    wire::SyncRecord record{};
+    words >> record.start_ns >> record.end_ns >> record.type >> record.context >> record.stream >>
+        record.correlation;
+    add_gpu(RecordKind::kSync, record);
+  }
+  void add_call(std::istream& words) {
+    wire::CallRecord record{};
+    uint32_t name = 0;
+    words >> name >> record.start_ns >> record.end_ns >> record.thread_id >> record.correlation >>
+        record.return_value >> record.is_driver;
+    add_gpu(RecordKind::kCall, record, name);
+  }
+  void add_overhead(std::istream& words) {
+    wire::OverheadRecord record{};
+    words >> record.start_ns >> record.end_ns >> record.kind >> record.thread_id;
+    add_gpu(RecordKind::kOverhead, record);
+  }
+  void add_device(std::istream& words) {
+    wire::DeviceRecord record{};
+    uint32_t name = 0;
+    words >> name >> record.device >> record.memory_bytes >> record.multiprocessors >> record.compute_major;
+    add_gpu(RecordKind::kDevice, record, name);
+  }
+  void add_gpu_clock(std::istream& words) {
+    wire::GpuClockRecord record{};
+    words >> record.monotonic_ns >> record.cupti_ns >> record.bound_ns >> record.is_ours;
+    add_gpu(RecordKind::kGpuClock, record, 0, false);
+  }
+
   static RecordKind kind_of(const std::string& verb) {
-    constexpr const char* kVerbs[] = {"", "begin", "end", "lane_begin", "lane_end", "mark", "counter"};
+    constexpr const char* kVerbs[] = {"",        "begin", "end",         "lane_begin", "lane_end",   "mark",
+                                      "counter", "",      "range_start", "range_end",  "thread_name"};
     return static_cast<RecordKind>(std::find(std::begin(kVerbs), std::end(kVerbs), verb) -
                                    std::begin(kVerbs));
   }

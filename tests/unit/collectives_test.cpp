@@ -165,6 +165,21 @@ TEST(Collectives, ClocksWithoutEvidenceAreUnixTimeOrNothing) {
   EXPECT_TRUE(fits[0].fit.segments.empty());
 }
 
+/// Two sources read one clock, and its Unix time a moment apart.
+TEST(Collectives, OneClockUnderTwoNumbersIsKnownExactly) {
+  auto clocks = clocks_of(3);
+  clocks[0].base_ns = 5'000;
+  clocks[1].base_ns = 7'000;
+  clocks[2].base_ns = 5'040;
+  for (RankClock& clock : clocks) clock.identity = clock.clock == 1 ? "" : "monotonic:a";
+  const auto fits = fit_ranks(clocks, {});
+  ASSERT_EQ(fits.size(), 2u);
+  EXPECT_EQ(fits[0].method, "realtime_rendezvous") << "two clocks of no name are not the same";
+  EXPECT_EQ(fits[1].method, "same_clock");
+  EXPECT_EQ(fits[1].fit.segments.at(0).offset_ns, -40) << "equal times of it are equal times of the run";
+  EXPECT_EQ(fits[1].fit.bound_ns(), 0);
+}
+
 /// A capture that begins three collectives later, without sequence numbers.
 TEST(Collectives, AreMatchedByTheirOrderAndSize) {
   SimulatedRanks ranks(2, -1, 0, 8);

@@ -40,6 +40,7 @@ TEST(CounterNames, ScalesAreThoseOfTheTools) {
   EXPECT_EQ(built_in().find("Avg. Active Threads Per Warp", "1")->scale * 32, 100);
   EXPECT_EQ(built_in().find("sm__warps_active.avg.pct_of_peak_sustained_active", "%")->scale, 1);
   EXPECT_EQ(built_in().find("lts__t_sectors.sum", "sector")->scale, 32);
+  EXPECT_EQ(built_in().find("FETCH_SIZE", "")->scale, 1024);
 }
 
 /// Whatever stands in the table, a name with a unit has one meaning, and a meaning is told once.

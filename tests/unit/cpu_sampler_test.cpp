@@ -47,7 +47,10 @@ __attribute__((noinline)) void* of_thread(void*) { pthread_setname_np(pthread_se
 int main(int argc, char** argv) {
   if (argc < 3) return 0;
   wanted = atof(argv[2]);
-  if (!strcmp(argv[1], "threads")) {
+  if (!strcmp(argv[1], "sleep")) {
+    usleep(1000 * wanted);
+    work::hot_loop(20000000);
+  } else if (!strcmp(argv[1], "threads")) {
     pthread_t thread;
     pthread_create(&thread, 0, work::of_thread, 0);
     work::middle();
@@ -103,8 +106,19 @@ struct Rows final : model::RunSink {
       names.push_back(text(lines.cell(i, tracks::process_name)) + "/" +
                       text(lines.cell(i, tracks::thread_name)));
       processes.push_back(lines.cell(i, tracks::process_id));
+      kinds.push_back(text(lines.cell(i, tracks::kind)));
     }
+    namespace spans = model::spans;
+    const auto& waits = batch->rows(model::TableId::spans);
+    for (size_t i = 0; i < waits.size(); i++)
+      wait_ms[text(waits.cell(i, spans::name))] += static_cast<double>(waits.cell(i, spans::dur_ns)) / 1e6;
     return {};
+  }
+  /// Those of Python, or those of the machine.
+  Rows only(const std::string& kind) const {
+    Rows rows = *this;
+    std::erase_if(rows.all, [&](const Row& row) { return kinds[static_cast<size_t>(row.track)] != kind; });
+    return rows;
   }
   /// Milliseconds of samples whose stack ends, or is, or goes on like that.
   double ms(std::string_view part) const {
@@ -117,6 +131,8 @@ struct Rows final : model::RunSink {
   std::vector<Row> all;
   std::vector<std::string> names;
   std::vector<int64_t> processes;
+  std::vector<std::string> kinds;
+  std::map<std::string, double> wait_ms;
   model::RunInfo info;
 };
 
@@ -294,6 +310,81 @@ TEST_F(CpuSamplerTest, WhereTheKernelRefusesTheWorkloadRunsWithoutSamples) {
   EXPECT_TRUE(has_run);
   EXPECT_NE(end->absent_reason, "");
   EXPECT_FALSE(path_exists(options_.path));
+}
+
+TEST_F(CpuSamplerTest, ThreadsThatDoNotRunWaitOrArePreempted) {
+  EXPECT_TRUE(sampled({"sleep", "300"}).wait_ms.empty()) << "nobody asked";
+  ::unlink(options_.path.c_str());
+  options_.with_waits = true;
+  Rows rows = sampled({"sleep", "300"});
+  EXPECT_GT(rows.wait_ms["waiting"], 299);
+  EXPECT_LT(rows.wait_ms["waiting"], 2000);
+  ::unlink(options_.path.c_str());
+  rows = sampled({"one", "300"});
+  const double off_ms = rows.wait_ms["waiting"] + rows.wait_ms["preempted"];
+  const double wall_ms = static_cast<double>(end_.wall_ns) / 1e6;
+  EXPECT_NEAR(off_ms + rows.ms(""), wall_ms, 0.25 * wall_ms) << "a thread runs, or it does not";
+}
+
+/// Burns processor time two functions deep, in a second thread too.
+constexpr const char* kPython = R"(
+import threading
+class Model:
+    def forward(self, n):
+        for i in range(n):
+            self.attention()
+    def attention(self):
+        total = 0
+        for i in range(20000): total += i
+def second(): Model().forward(200)
+thread = threading.Thread(target=second)
+thread.start()
+thread.join()
+Model().forward(400)
+)";
+
+TEST_F(CpuSamplerTest, PythonFunctionsHaveATrackOfTheirOwn) {
+  const std::string python = find_in_path("python3"), script = folder_ + "/model.py";
+  if (python.empty()) GTEST_SKIP() << "no Python";
+  ASSERT_TRUE(replace_file(script, kPython));
+  options_.with_python = true;
+  const auto end = sample_around(options_, [&]() -> Result<void> {
+    NL_TRY(end_, run_process({python, script}, {}));
+    return {};
+  });
+  ASSERT_TRUE(end) << end.error().message;
+  if (!end->no_python_reason.empty()) GTEST_SKIP() << end->no_python_reason;
+  const Rows rows = read_back(options_.path);
+  EXPECT_EQ(rows.only("thread").all.size(), end->recorded);
+  const Rows functions = rows.only("python");
+  EXPECT_EQ(functions.all.size(), end->python);
+  EXPECT_LT(end->torn, end->python / 10 + 5);
+  EXPECT_GT(functions.ms(""), 0.6 * rows.only("thread").ms(""));
+  EXPECT_LT(functions.ms(""), 1.2 * rows.only("thread").ms(""));
+  const std::string file = " (" + folder_.substr(folder_.rfind('/') + 1) + "/model.py:";
+  std::map<int64_t, double> by_track;
+  for (const Row& row : functions.all) {
+    if (row.stack.find(";Model.forward" + file + "4)") != std::string::npos ||
+        row.stack.find(";forward" + file + "4)") != std::string::npos)
+      by_track[row.track] += static_cast<double>(row.weight) / 1e6;
+  }
+  EXPECT_EQ(by_track.size(), 2u) << "one for each thread";
+  EXPECT_GT(functions.ms("second" + file + "10);"), 0.2 * functions.ms(""));
+  EXPECT_GT(functions.ms("attention" + file + "7)"), 0.8 * functions.ms("")) << "the innermost one";
+}
+
+TEST(PythonFunctionText, NamesTheFileByItsLastTwoParts) {
+  EXPECT_EQ(python_function_text("forward", "/srv/models/llama.py", 12), "forward (models/llama.py:12)");
+  EXPECT_EQ(python_function_text("f", "llama.py", 0), "f (llama.py)");
+  EXPECT_EQ(python_function_text("f", "/x.py", 1), "f (/x.py:1)");
+}
+
+TEST(PythonStacks, WhatIsNoPythonHasNone) {
+  PythonStacks stacks;
+  std::vector<uint32_t> functions;
+  stacks.map(static_cast<uint32_t>(::getpid()), "/usr/lib/libpython3.11.so.that.is.not.there", 0);
+  EXPECT_EQ(stacks.read(static_cast<uint32_t>(::getpid()), static_cast<uint32_t>(::getpid()), functions),
+            PythonStacks::Found::kNothing);
 }
 
 TEST_F(CpuSamplerTest, FrequenciesOutOfRangeAreRefused) {

@@ -141,13 +141,13 @@ TEST_F(ElfFileTest, ReadsOurselvesAndRefusesWhatIsNone) {
 }
 
 TEST_F(ElfFileTest, MapsOfGeneratedCodeAreReadLineByLine) {
-  ASSERT_TRUE(replace_file(
-      path_,
-      "1000 100 py::old:/a.py\nnonsense\n2000 10\n1000 100 py::forward:/a b.py\nfffffffffffffff0 20 end\n" +
-          std::string(20000, 'x') + "\n3000 8 behind"));
+  ASSERT_TRUE(replace_file(path_,
+                           "1000 100 py::old:/a.py\nnonsense\n2000 10\n1000 100 py::forward:/srv/models/a "
+                           "b.py\nfffffffffffffff0 20 end\n" +
+                               std::string(20000, 'x') + "\n3000 8 behind"));
   const std::vector<uint64_t> addresses = {0xFFF, 0x1000, 0x10FF, 0x1100, 0x2000, 0x3004, ~uint64_t{0}};
   const std::vector<std::string> names = {
-      "", "py::forward:/a b.py", "py::forward:/a b.py", "", "", "behind", "end"};
+      "", "forward (models/a b.py)", "forward (models/a b.py)", "", "", "behind", "end"};
   EXPECT_EQ(names_in_perf_map(path_, addresses), names);
   EXPECT_EQ(names_in_perf_map("/nowhere", addresses), std::vector<std::string>(7));
 }

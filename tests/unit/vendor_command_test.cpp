@@ -1,4 +1,4 @@
-// The command lines of Nsight Systems and Nsight Compute.
+// The command lines of Nsight Systems, Nsight Compute and rocprofv3.
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 
 #include "capture/ncu_command.h"
 #include "capture/nsys_command.h"
+#include "capture/rocprofv3_command.h"
 
 namespace nl::capture {
 namespace {
@@ -112,7 +113,39 @@ TEST(NcuCommand, NamesMatchAsAWholeAndOnlyThemselves) {
     EXPECT_FALSE(std::regex_search(other, pattern)) << other;
 }
 
+const VendorTool kRocprofv3{"/opt/rocprofv3", "1.0.0", "  --rccl-trace [BOOL]\n  --pmc [PMC ...]\n"};
+const VendorTool kRocprofv3Of2024{"/opt/rocprofv3", "0.4.0", "  --kernel-trace [BOOL]\n"};
+
+TEST(Rocprofv3Command, ATraceOfEveryProcess) {
+  EXPECT_EQ(rocprofv3_trace_command(kRocprofv3, "/tmp/r"),
+            (Words{"/opt/rocprofv3", "--kernel-trace", "--hip-runtime-trace", "--memory-copy-trace",
+                   "--marker-trace", "--rccl-trace", "--output-format", "csv", "-d", "/tmp/r", "-o",
+                   "process-%pid%", "--"}));
+  EXPECT_FALSE(has(rocprofv3_trace_command(kRocprofv3Of2024, "/tmp/r"), "--rccl-trace"));
+}
+
+TEST(Rocprofv3Command, CountersOfSomeKernels) {
+  const Words words = rocprofv3_counter_command(kRocprofv3, {"/tmp/r", {"gemm"}, {"SQ_WAVES", "FETCH_SIZE"}});
+  EXPECT_EQ(Words(words.begin(), words.begin() + 5),
+            (Words{"/opt/rocprofv3", "--pmc", "SQ_WAVES", "FETCH_SIZE", "--kernel-include-regex"}));
+  EXPECT_EQ(behind(words, "-d"), "/tmp/r");
+  EXPECT_TRUE(check_counter_option(kRocprofv3));
+  EXPECT_EQ(check_counter_option(kRocprofv3Of2024).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(Rocprofv3Command, KernelsAreFoundByTheirFullNames) {
+  const std::regex pattern(names_one_of({"gemm", "a.b"}));
+  for (const char* name : {"gemm", "void gemm<float, 4>(int)", "ns::gemm(int)",
+                           "void at::(anonymous namespace)::gemm<1>(int)", "gemm.kd", "a.b(int)"})
+    EXPECT_TRUE(std::regex_search(name, pattern)) << name;
+  for (const char* other : {"gemm2", "xgemm", "void my_gemm<int>(int)", "aXb(int)", ""})
+    EXPECT_FALSE(std::regex_search(other, pattern)) << other;
+}
+
 TEST(VendorTool, VersionsAsTheToolsSayThem) {
+  EXPECT_EQ(version_in("         version: 1.0.0\n    git_revision: 5c9\n    rocm_version: 7.0.0\n"), "1.0.0");
+  EXPECT_EQ(version_in("its version\nversion 3.1"), "3.1");
+
   EXPECT_EQ(version_in("NVIDIA Nsight Systems version 2022.4.2.1-df9881f\n"), "2022.4.2.1");
   EXPECT_EQ(version_in("NVIDIA (R) Nsight Compute\nVersion 2022.3.0.0 (build 1) (public-release)\n"),
             "2022.3.0.0");

@@ -82,6 +82,7 @@ void add_clock(const json& document, model::RunInfo& info) {
   const auto unix_ns = pair.is_object() ? whole_number(pair, "unix_ns") : std::nullopt;
   if (monotonic && unix_ns && *monotonic <= model::kMaxTimeNs && *unix_ns <= model::kMaxTimeNs)
     clock = {0, "unix", *unix_ns - *monotonic, 1};
+  clock.identity = model::monotonic_identity(text_of(pair, "boot_id"));
   info.clocks.push_back(clock);
 }
 

@@ -12,6 +12,7 @@
 #include "ingest/csv_reader.h"
 #include "ingest/nsys_report.h"
 #include "ingest/number_style.h"
+#include "ingest/process_tracks.h"
 #include "ingest/row_loop.h"
 #include "ingest/row_writer.h"
 
@@ -32,14 +33,6 @@ constexpr std::string_view kStats = "stats";
 constexpr int64_t kLongestNs = 1'000'000'000'000'000'000;
 constexpr size_t kMaxTracks = 1 << 16;
 constexpr size_t kMaxSkipped = 64;
-
-/// A stream of a device, or a thread of a process.
-struct TrackKey {
-  bool is_stream = false;
-  std::optional<int64_t> first = {};   ///< device or process
-  std::optional<int64_t> second = {};  ///< stream or thread
-  auto operator<=>(const TrackKey&) const = default;
-};
 
 std::optional<int64_t> whole(std::string_view text) {
   const PrintedNumber number = read_number(text, DecimalSign::kPoint);
@@ -321,7 +314,7 @@ class Stats {
 
   // ---- Traces
 
-  Result<int32_t> track(const TrackKey& key) {
+  Result<int32_t> track(const ProcessTrack& key) {
     const auto [it, is_new] = track_ids_.try_emplace(key, static_cast<int32_t>(track_rows_.size()));
     if (!is_new) return it->second;
     if (track_rows_.size() >= kMaxTracks)
@@ -465,7 +458,7 @@ class Stats {
 
   void write_tracks() {
     constexpr auto kTable = TableId::tracks;
-    for (const TrackKey& key : track_rows_) {
+    for (const ProcessTrack& key : track_rows_) {
       const size_t row = writer_.add(kTable);
       writer_.set_text(kTable, row, tracks::kind, key.is_stream ? "stream" : "thread");
       writer_.set(kTable, row, tracks::process_id, key.first.value_or(kNull));
@@ -490,28 +483,14 @@ class Stats {
   std::string kernel_report_ = {};
   std::set<std::string> reports_ = {};
   std::vector<std::string> skipped_ = {};
-  std::map<TrackKey, int32_t> track_ids_ = {};
-  std::vector<TrackKey> track_rows_ = {};
+  std::map<ProcessTrack, int32_t> track_ids_ = {};
+  std::vector<ProcessTrack> track_rows_ = {};
   std::map<std::string, std::string> args_ = {};
   std::optional<int64_t> bytes_ = {};
   int64_t launches_ = 0;
 };
 
 // ---- Which file it is
-
-/// Splits a header line; names of columns hold no quotes of their own.
-Fields split_header(std::string_view line) {
-  Fields fields;
-  for (;;) {
-    const size_t comma = line.find(',');
-    std::string_view field = trimmed(line.substr(0, comma));
-    if (field.size() > 1 && field.starts_with('"') && field.ends_with('"'))
-      field = field.substr(1, field.size() - 2);
-    fields.push_back(field);
-    if (comma == std::string_view::npos) return fields;
-    line.remove_prefix(comma + 1);
-  }
-}
 
 /// Roles of files that may be parts of one run; two traces of the same kernels share one.
 std::string_view role_of(const NsysReport& report, std::string_view file_name) {
@@ -534,7 +513,7 @@ Sniffed sniff(std::string_view head, std::string_view file_name) {
     const size_t end = rest.find('\n');
     const std::string_view line = trimmed(rest.substr(0, end));
     if (line.size() < 4096 && Stats::may_be_header(line)) {
-      const Fields fields = split_header(line);
+      const Fields fields = header_fields(line);
       if (is_nsys_header(fields)) found.push_back(nsys_report(fields));
     }
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);

@@ -5,11 +5,14 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
 #include "base/json.h"
 #include "ingest/adapter.h"
+#include "ingest/recording_gpu.h"
 #include "ingest/recording_reader.h"
+#include "ingest/recording_tracks.h"
 #include "ingest/row_loop.h"
 #include "ingest/row_writer.h"
 #include "ingest/small_json.h"
@@ -26,12 +29,13 @@ using wire::Word;
 namespace counters = model::counters;
 namespace samples = model::samples;
 namespace spans = model::spans;
-namespace tracks = model::tracks;
 
-constexpr size_t kMaxTracks = 1 << 20;
 constexpr size_t kMaxProcesses = 64 << 10;
 constexpr size_t kMaxNameText = 64 << 20;  ///< of all processes
 constexpr size_t kMaxOpenScopes = 4 << 20;
+constexpr size_t kMaxRangeLines = 256;     ///< of a thread; beyond, ranges overlap
+constexpr size_t kMaxOpenText = 64 << 20;  ///< attributes of all that is open
+constexpr size_t kMaxNotices = 100, kMaxNoticeBytes = 256;
 constexpr size_t kMaxOverlap = 64;  ///< scopes that may have begun behind the one that ends
 constexpr uint64_t kMaxTimeNs = 4'000'000'000'000'000'000;
 constexpr size_t kMaxBuildIds = 1000;
@@ -39,8 +43,9 @@ constexpr size_t kMaxBuildIds = 1000;
 constexpr uint64_t kMaxStackText = uint64_t{4} << 30, kMaxStackTextOfASample = 256;
 constexpr uint64_t kMaxLost = uint64_t{1} << 53;
 
-constexpr int64_t kAnnotation = 2, kInstant = 7;
-static_assert(model::kSpanKinds[kAnnotation] == "annotation" && model::kSpanKinds[kInstant] == "instant");
+constexpr int64_t kAnnotation = 2, kInstant = 7, kOther = 8;
+static_assert(model::kSpanKinds[kAnnotation] == "annotation" && model::kSpanKinds[kInstant] == "instant" &&
+              model::kSpanKinds[kOther] == "other");
 
 /// With the number of its texts in the present batch.
 struct Name {
@@ -54,17 +59,22 @@ struct Name {
 
 struct Process {
   int64_t process_id = kNull;
+  int64_t started_ns = 0;  ///< of CLOCK_MONOTONIC
   std::string program = {};
   std::vector<Name> names = {};
-  int64_t lanes = 0;
+  int64_t tasks = 0;
+  int64_t range_lines = 0;
   std::array<int64_t, wire::kLossCount> lost = {};
 };
 
-/// What nests by itself: a thread, or a lane of it.
+using LineKind = RecordingTrack::Kind;
+
+/// What nests by itself: a thread, a task of it, its Python functions, or ranges that it started and that do
+/// not overlap.
 struct LineKey {
   uint32_t process = 0;
   uint64_t thread = 0;
-  bool is_lane = false;
+  LineKind kind = LineKind::kThread;
   uint64_t lane = 0;
   bool operator==(const LineKey&) const = default;
 };
@@ -72,7 +82,7 @@ struct LineKey {
 struct LineKeyHash {
   size_t operator()(const LineKey& key) const {
     uint64_t hash = key.thread * 0x9E3779B97F4A7C15 ^ key.process;
-    hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93 ^ key.lane ^ (key.is_lane ? 1 : 0);
+    hash = (hash ^ hash >> 32) * 0xD6E8FEB86659FD93 ^ key.lane ^ static_cast<uint64_t>(key.kind) << 56;
     return (hash ^ hash >> 32) * 0x9E3779B97F4A7C15;
   }
 };
@@ -80,6 +90,7 @@ struct LineKeyHash {
 struct OpenScope {
   uint32_t name;
   int64_t start_ns;
+  std::string args = {};
 };
 
 struct Line {
@@ -87,17 +98,26 @@ struct Line {
   std::vector<OpenScope> open = {};
 };
 
-struct Track {
-  uint32_t process;
-  int64_t thread_id;
-  int64_t lane;  ///< its number, from 1; 0: the thread itself
-  std::array<char, wire::kThreadNameBytes> name;
+/// Ranges of a thread that do not overlap.
+struct RangeLine {
+  Line* line;
+  bool is_open;
+  int64_t free_from_ns;
+};
+using RangeLines = std::vector<RangeLine>;
+
+/// A range that was started, or one whose end came first: rings of threads are read one after the other.
+struct Range {
+  RangeLines* lines = nullptr;  ///< nullptr: not started yet
+  size_t line = 0;
+  OpenScope scope = {};
+  int64_t end_ns = kNull;
 };
 
 class Recording {
  public:
   Recording(RecordingReader& reader, model::RunSink& sink, model::RunInfo& info)
-      : reader_(reader), writer_(sink, info), info_(info) {}
+      : reader_(reader), writer_(sink, info), info_(info), gpu_(writer_, info, tracks_) {}
 
   Result<bool> next() {
     std::string_view payload;
@@ -119,6 +139,8 @@ class Recording {
     info_.tool = "neurolens";
     add_clock();
     add_sampling();
+    gpu_.finish();
+    for (const std::string& line : notices_) info_.extensions["recording"]["notices"].push_back(line);
     NL_CHECK(write_tracks());
     return writer_.flush();
   }
@@ -146,7 +168,13 @@ class Recording {
       case ChunkKind::kStacks:
         return stacks_.take(chunk_.kind, payload) ? Result<void>() : bad_chunk();
       case ChunkKind::kSamples:
-        return take_samples(payload);
+      case ChunkKind::kPythonSamples:
+        return take_entries<wire::Sample>(payload, [&](const auto& sample) { take_sample(sample); });
+      case ChunkKind::kWaits:
+        return take_entries<wire::Wait>(payload, [&](const auto& wait) { take_wait(wait); });
+      case ChunkKind::kNotice:
+        take_notice(payload);
+        return {};
     }
     info_.health["unknown_chunk"]++;
     return {};
@@ -172,6 +200,7 @@ class Recording {
     const auto in_range = [](int64_t ns) { return ns >= 0 && ns <= static_cast<int64_t>(kMaxTimeNs); };
     if (!in_range(facts.monotonic_ns) || !in_range(facts.unix_ns) || !in_range(facts.bound_ns))
       return bad_chunk();
+    process->started_ns = facts.monotonic_ns;
     if (!clock_ || facts.bound_ns < clock_->bound_ns) clock_ = facts;
     return {};
   }
@@ -217,6 +246,11 @@ class Recording {
     records_said_ = facts.records;
   }
 
+  void take_notice(std::string_view payload) {
+    const std::string line = repaired_utf8(payload.substr(0, std::min(payload.find('\0'), kMaxNoticeBytes)));
+    if (notices_.size() < kMaxNotices) notices_.insert(line);
+  }
+
   Result<void> bad_chunk() {
     info_.health["bad_chunk"]++;
     return {};
@@ -230,8 +264,9 @@ class Recording {
     std::memcpy(words_.data(), payload.data(), payload.size());
     process_ = process_of(chunk_.process);
     thread_ = nullptr;
+    if (process_ != nullptr) gpu_.set_process(chunk_.process, process_->started_ns);
     int64_t taken = 0;
-    for (size_t at = 0; at < words_.size(); taken++) {
+    for (size_t at = 0; at < words_.size();) {
       const size_t size = wire::words_of(words_[at]);
       if (size < wire::kScopeWords || size > words_.size() - at) {
         const auto rest = static_cast<int64_t>((words_.size() - at) / wire::kScopeWords);
@@ -239,6 +274,7 @@ class Recording {
              std::clamp<int64_t>(int64_t{chunk_.records} - taken, 1, std::max<int64_t>(rest, 1)));
         break;
       }
+      taken += is_clock(words_[at]) ? 0 : 1;
       take_record(&words_[at], size);
       at += size;
     }
@@ -251,19 +287,36 @@ class Recording {
     info_.counts.dropped[reason] += records;
   }
 
+  static bool is_clock(Word head) {
+    return wire::kind_of(head) == static_cast<uint8_t>(RecordKind::kGpuClock);
+  }
+
+  void take_gpu_record(const Word* record, size_t size) {
+    const uint32_t name = wire::name_of(record[0]);
+    const bool is_defined =
+        process_ != nullptr &&
+        (name == 0 || (name < process_->names.size() && process_->names[name].is_defined));
+    static const std::string kNoName;
+    if (is_defined) return gpu_.take(record, size, name == 0 ? kNoName : process_->names[name].text);
+    if (!is_clock(record[0])) drop("undefined_name");
+  }
+
   void take_record(const Word* record, size_t size) {
+    if (is_gpu_kind(wire::kind_of(record[0]))) return take_gpu_record(record, size);
     if (record[1] > kMaxTimeNs) return drop("bad_time");
     const auto time = static_cast<int64_t>(record[1]);
     const uint32_t name = wire::name_of(record[0]);
+    if (wire::kind_of(record[0]) == static_cast<uint8_t>(RecordKind::kRangeEnd))
+      return size == wire::kLaneWords ? end_range(record[2], time) : drop("bad_record");
     if (process_ == nullptr || name >= process_->names.size() || !process_->names[name].is_defined)
       return drop("undefined_name");
     switch (static_cast<RecordKind>(wire::kind_of(record[0]))) {
       case RecordKind::kBegin:
-        return size == wire::kScopeWords ? begin(thread_line(), name, time) : drop("bad_record");
+        return begin(record, size, name, time);
       case RecordKind::kEnd:
         return size == wire::kScopeWords ? end(thread_line(), name, time) : drop("bad_record");
       case RecordKind::kLaneBegin:
-        return size == wire::kLaneWords ? begin(lane_line(record[2]), name, time) : drop("bad_record");
+        return size == wire::kLaneWords ? begin(lane_line(record[2]), {name, time}) : drop("bad_record");
       case RecordKind::kLaneEnd:
         return size == wire::kLaneWords ? end(lane_line(record[2]), name, time) : drop("bad_record");
       case RecordKind::kMark:
@@ -271,43 +324,71 @@ class Recording {
       case RecordKind::kCounter:
         return size == wire::kCounterWords ? count(std::bit_cast<double>(record[2]), name, time)
                                            : drop("bad_record");
-      case RecordKind::kThread:
+      case RecordKind::kRangeStart:
+        return start_range(record, size, name, time);
+      case RecordKind::kThreadName:
+        return size == wire::kLaneWords ? name_thread(record[2], name) : drop("bad_record");
+      default:
         break;
     }
     drop("unsupported_kind");
   }
 
   Line* thread_line() {
-    if (thread_ == nullptr) thread_ = line_of({chunk_.process, chunk_.thread, false, 0});
+    if (thread_ == nullptr) thread_ = line_of({chunk_.process, chunk_.thread, LineKind::kThread, 0});
     return thread_;
   }
-  Line* lane_line(uint64_t lane) { return line_of({chunk_.process, chunk_.thread, true, lane}); }
+  Line* lane_line(uint64_t lane) { return line_of({chunk_.process, chunk_.thread, LineKind::kTask, lane}); }
+  Line* python_line() { return line_of({chunk_.process, chunk_.thread, LineKind::kPython, 0}); }
 
   /// nullptr if there are too many.
   Line* line_of(const LineKey& key) {
     const auto it = lines_.find(key);
-    if (it == lines_.end() && tracks_.size() >= kMaxTracks) return nullptr;
+    if (it == lines_.end() && !tracks_.has_room()) return nullptr;
     Line& line = it == lines_.end() ? lines_[key] : it->second;
-    if (line.track < 0) {
-      line.track = static_cast<int32_t>(tracks_.size());
-      const bool has_id = chunk_.thread_id <= INT32_MAX;
-      tracks_.push_back({key.process,
-                         has_id ? static_cast<int64_t>(chunk_.thread_id) : kNull,
-                         key.is_lane ? ++process_->lanes : 0,
-                         {}});
+    if (line.track < 0) line.track = new_track(key);
+    if ((key.kind == LineKind::kThread || key.kind == LineKind::kPython) && line.track >= 0) {
+      const char* const name = chunk_.thread_name;
+      tracks_.set_name(line.track, {name, strnlen(name, sizeof chunk_.thread_name)});
     }
-    if (!key.is_lane)
-      std::memcpy(tracks_[static_cast<size_t>(line.track)].name.data(), chunk_.thread_name,
-                  wire::kThreadNameBytes);
-    return &line;
+    return line.track < 0 ? nullptr : &line;
   }
 
-  void begin(Line* line, uint32_t name, int64_t time) {
+  int32_t new_track(const LineKey& key) {
+    const int64_t thread_id = chunk_.thread_id <= INT32_MAX ? static_cast<int64_t>(chunk_.thread_id) : kNull;
+    if (key.kind == LineKind::kThread) return tracks_.add_thread(key.process, thread_id);
+    if (key.kind == LineKind::kPython) return tracks_.add({key.kind, key.process, thread_id});
+    int64_t& lanes = key.kind == LineKind::kTask ? process_->tasks : process_->range_lines;
+    return tracks_.add({key.kind, key.process, thread_id, ++lanes});
+  }
+
+  /// Attributes behind the words of a record; false if they cannot be.
+  bool take_args(const Word* record, size_t size, size_t head_words, OpenScope& scope) {
+    if (size == head_words) return true;
+    if (size < head_words) return false;
+    const uint64_t bytes = record[head_words];
+    if (bytes > (size - head_words - 1) * sizeof(Word)) return false;
+    if (open_text_ + bytes > kMaxOpenText) {
+      info_.health["attributes_left_out"]++;
+    } else if (bytes > 0) {
+      scope.args = json_of({reinterpret_cast<const char*>(record + head_words + 1), bytes});
+      open_text_ += scope.args.size();
+    }
+    return true;
+  }
+
+  void begin(const Word* record, size_t size, uint32_t name, int64_t time) {
+    OpenScope scope{name, time};
+    if (!take_args(record, size, wire::kScopeWords, scope)) return drop("bad_record");
+    begin(thread_line(), std::move(scope));
+  }
+
+  void begin(Line* line, OpenScope scope) {
     if (line == nullptr) return drop("too_many_threads");
     if (open_scopes_ >= kMaxOpenScopes) return drop("too_many_open");
     open_scopes_++;
     begins_++;
-    line->open.push_back({name, time});
+    line->open.push_back(std::move(scope));
   }
 
   /// Of the innermost scope of that name. Others may have begun behind it if activities took turns unseen.
@@ -316,17 +397,87 @@ class Recording {
     auto& open = line->open;
     const size_t looked_at = std::min(open.size(), kMaxOverlap);
     for (size_t i = 1; i <= looked_at; i++) {
-      const OpenScope scope = open[open.size() - i];
-      if (scope.name != name) continue;
+      if (open[open.size() - i].name != name) continue;
+      const OpenScope scope = std::move(open[open.size() - i]);
       open.erase(open.end() - static_cast<ptrdiff_t>(i));
       open_scopes_--;
       if (i > 1) info_.health["scopes_overlap"]++;
-      ends_++;
-      if (time < scope.start_ns) info_.health["negative_duration"]++;
-      add_span(*process_, *line, scope, time < scope.start_ns ? kNull : time - scope.start_ns);
+      close_scope(*line, scope, time);
       return;
     }
     drop("end_without_begin");
+  }
+
+  void close_scope(const Line& line, const OpenScope& scope, int64_t end_ns) {
+    ends_++;
+    open_text_ -= scope.args.size();
+    if (end_ns < scope.start_ns) info_.health["negative_duration"]++;
+    add_span(*process_, line, scope, end_ns < scope.start_ns ? kNull : end_ns - scope.start_ns);
+  }
+
+  // ---- Ranges that any thread may end
+
+  void start_range(const Word* record, size_t size, uint32_t name, int64_t time) {
+    OpenScope scope{name, time};
+    if (size < wire::kLaneWords || !take_args(record, size, wire::kLaneWords, scope))
+      return drop("bad_record");
+    if (ranges_.size() >= kMaxOpenScopes) return drop("too_many_open");
+    RangeLines& lines = range_lines_[{chunk_.process, chunk_.thread}];
+    const std::optional<size_t> at = free_line(lines, time);
+    if (!at) return drop("too_many_threads");
+    const auto [it, is_new] = ranges_.try_emplace({chunk_.process, record[2]});
+    if (it->second.lines != nullptr) return drop("range_started_twice");
+    begins_++;
+    RangeLine& line = lines[*at];
+    if (is_new) {
+      it->second = {&lines, *at, std::move(scope), kNull};
+      line.is_open = true;
+      return;
+    }
+    line.free_from_ns = std::max(line.free_from_ns, it->second.end_ns);
+    close_scope(*line.line, scope, it->second.end_ns);
+    ranges_.erase(it);
+  }
+
+  void end_range(uint64_t id, int64_t time) {
+    if (ranges_.size() >= kMaxOpenScopes || process_ == nullptr) return drop("too_many_open");
+    const auto [it, is_new] = ranges_.try_emplace({chunk_.process, id});
+    Range& range = it->second;
+    if (is_new) {
+      range.end_ns = time;
+      return;
+    }
+    if (range.lines == nullptr) return drop("end_without_begin");
+    RangeLine& line = (*range.lines)[range.line];
+    line.is_open = false;
+    line.free_from_ns = std::max(line.free_from_ns, time);
+    close_scope(*line.line, range.scope, time);
+    ranges_.erase(it);
+  }
+
+  /// The first on which nothing is at that time; ranges of a thread start in the order of time. None if there
+  /// are too many tracks.
+  std::optional<size_t> free_line(RangeLines& lines, int64_t time) {
+    for (size_t i = 0; i < lines.size(); i++) {
+      if (!lines[i].is_open && lines[i].free_from_ns <= time) return i;
+    }
+    if (lines.size() == kMaxRangeLines) {
+      info_.health["ranges_overlap"]++;
+      return lines.size() - 1;
+    }
+    Line* const line = line_of({chunk_.process, chunk_.thread, LineKind::kRanges, lines.size()});
+    if (line == nullptr) return std::nullopt;
+    lines.push_back({line, false, 0});
+    return lines.size() - 1;
+  }
+
+  void name_thread(uint64_t thread_id, uint32_t name) {
+    const bool is_kept =
+        thread_id <= INT32_MAX &&
+        tracks_.name_thread(chunk_.process, static_cast<int64_t>(thread_id), process_->names[name].text);
+    if (!is_kept) return drop("too_many_threads");
+    info_.counts.seen++;
+    info_.counts.folded["thread_name"]++;
   }
 
   /// Texts are looked up once a batch.
@@ -340,8 +491,8 @@ class Recording {
     return name;
   }
 
-  size_t add_span(Process& process, const Line& line, const OpenScope& scope, int64_t duration_ns,
-                  int64_t kind = kAnnotation) {
+  void add_span(Process& process, const Line& line, const OpenScope& scope, int64_t duration_ns,
+                int64_t kind = kAnnotation) {
     constexpr auto kTable = TableId::spans;
     const Name& name = known(process, scope.name);
     const size_t row = writer_.add(kTable);
@@ -351,8 +502,8 @@ class Recording {
     writer_.set(kTable, row, spans::kind, kind);
     writer_.set(kTable, row, spans::start_ns, scope.start_ns);
     writer_.set(kTable, row, spans::dur_ns, duration_ns);
+    if (!scope.args.empty()) writer_.set_text(kTable, row, spans::args, scope.args);
     info_.counts.stored++;
-    return row;
   }
 
   void mark(const Word* record, size_t size, uint32_t name, int64_t time) {
@@ -361,9 +512,10 @@ class Recording {
     const Line* const line = thread_line();
     if (line == nullptr) return drop("too_many_threads");
     marks_++;
-    const size_t row = add_span(*process_, *line, {name, time}, kNull, kInstant);
+    OpenScope scope{name, time};
     const std::string_view text(reinterpret_cast<const char*>(record + wire::kMarkHeadWords), record[2]);
-    if (!text.empty()) writer_.set_text(TableId::spans, row, spans::args, json_of(text));
+    if (!text.empty()) scope.args = json_of(text);
+    add_span(*process_, *line, scope, kNull, kInstant);
   }
 
   /// Attributes are JSON; what is none is kept as text.
@@ -393,21 +545,23 @@ class Recording {
   // ---- Samples
 
   Result<void> take_sampling(std::string_view payload) {
-    wire::SamplingFacts facts;
-    if (payload.size() < sizeof facts) return bad_chunk();
-    std::memcpy(&facts, payload.data(), sizeof facts);
-    if (std::max({facts.frequency_hz, facts.period_ns, facts.throttled}) > kMaxLost) return bad_chunk();
+    wire::SamplingFacts facts{};
+    if (payload.size() < offsetof(wire::SamplingFacts, torn)) return bad_chunk();
+    std::memcpy(&facts, payload.data(), std::min(payload.size(), sizeof facts));
+    if (std::max({facts.frequency_hz, facts.period_ns, facts.throttled, facts.torn}) > kMaxLost)
+      return bad_chunk();
     sampling_ = facts;
     return {};
   }
 
-  Result<void> take_samples(std::string_view payload) {
+  template <class Entry, class Take>
+  Result<void> take_entries(std::string_view payload, const Take& take) {
     process_ = process_of(chunk_.process);
     thread_ = nullptr;
-    wire::Sample sample;
-    for (; payload.size() >= sizeof sample; payload.remove_prefix(sizeof sample)) {
-      std::memcpy(&sample, payload.data(), sizeof sample);
-      take_sample(sample);
+    Entry entry;
+    for (; payload.size() >= sizeof entry; payload.remove_prefix(sizeof entry)) {
+      std::memcpy(&entry, payload.data(), sizeof entry);
+      take(entry);
       records_taken_++;
       NL_CHECK(writer_.flush_if_large());
     }
@@ -417,7 +571,8 @@ class Recording {
 
   void take_sample(const wire::Sample& sample) {
     if (sample.time_ns > kMaxTimeNs) return drop("bad_time");
-    const Line* const line = process_ == nullptr ? nullptr : thread_line();
+    const bool is_python = chunk_.kind == ChunkKind::kPythonSamples;
+    const Line* const line = process_ == nullptr ? nullptr : is_python ? python_line() : thread_line();
     if (line == nullptr) return drop("too_many_threads");
     constexpr auto kTable = TableId::samples;
     const size_t row = writer_.add(kTable);
@@ -425,7 +580,24 @@ class Recording {
     writer_.set(kTable, row, samples::start_ns, static_cast<int64_t>(sample.time_ns));
     writer_.set(kTable, row, samples::stack, stack_number(sample.stack));
     writer_.set(kTable, row, samples::weight, int64_t{sample.weight_ns});
-    samples_++;
+    (is_python ? python_samples_ : samples_)++;
+    info_.counts.stored++;
+  }
+
+  /// The thread did not run: a span where nothing else of the thread is.
+  void take_wait(const wire::Wait& wait) {
+    if (wait.time_ns > kMaxTimeNs || wait.duration_ns > kMaxTimeNs - wait.time_ns) return drop("bad_time");
+    const Line* const line = process_ == nullptr ? nullptr : thread_line();
+    if (line == nullptr) return drop("too_many_threads");
+    constexpr auto kTable = TableId::spans;
+    const size_t row = writer_.add(kTable);
+    writer_.set_track(kTable, row, spans::track_id, line->track);
+    writer_.set_text(kTable, row, spans::name, wait.is_preempted != 0 ? "preempted" : "waiting");
+    writer_.set_text(kTable, row, spans::category, "off_cpu");
+    writer_.set(kTable, row, spans::kind, kOther);
+    writer_.set(kTable, row, spans::start_ns, static_cast<int64_t>(wait.time_ns));
+    writer_.set(kTable, row, spans::dur_ns, static_cast<int64_t>(wait.duration_ns));
+    waits_++;
     info_.counts.stored++;
   }
 
@@ -439,7 +611,8 @@ class Recording {
     stack_generation_ = writer_.generation();
     const auto [it, is_new] = stack_numbers_.try_emplace(stack, kNull);
     if (!is_new) return it->second;
-    if (stack_text_ > kMaxStackText + static_cast<uint64_t>(samples_) * kMaxStackTextOfASample) {
+    if (stack_text_ >
+        kMaxStackText + static_cast<uint64_t>(samples_ + python_samples_) * kMaxStackTextOfASample) {
       info_.health["stack_text_limit"]++;
       return kNull;
     }
@@ -455,6 +628,7 @@ class Recording {
              {"period_ns", sampling_->period_ns},
              {"with_kernel", sampling_->with_kernel != 0}};
     if (sampling_->throttled > 0) info_.health["throttled"] = static_cast<int64_t>(sampling_->throttled);
+    if (sampling_->torn > 0) facts["torn_python_stacks"] = sampling_->torn;
     for (const auto& [path, id] : stacks_.build_ids()) {
       if (facts["build_ids"].size() >= kMaxBuildIds) break;
       facts["build_ids"].push_back({repaired_utf8(path.substr(path.rfind('/') + 1)), id});
@@ -471,22 +645,36 @@ class Recording {
     }
     std::sort(open.begin(), open.end(), [](const Line* a, const Line* b) { return a->track < b->track; });
     for (const Line* line : open) {
-      Process& process = processes_.at(tracks_[static_cast<size_t>(line->track)].process);
+      Process& process = processes_.at(tracks_[line->track].process);
       for (const OpenScope& scope : line->open) {
         add_span(process, *line, scope, kNull);
         NL_CHECK(writer_.flush_if_large());
       }
       info_.health["open_scopes"] += static_cast<int64_t>(line->open.size());
     }
+    return keep_open_ranges();
+  }
+
+  Result<void> keep_open_ranges() {
+    for (const auto& [key, range] : ranges_) {
+      if (range.lines == nullptr) {
+        drop("end_without_begin");
+        continue;
+      }
+      add_span(processes_.at(key.first), *(*range.lines)[range.line].line, range.scope, kNull);
+      info_.health["open_scopes"]++;
+      NL_CHECK(writer_.flush_if_large());
+    }
     return {};
   }
 
   void count_records() {
-    info_.counts.seen += begins_ + ends_ + marks_ + values_ + samples_;
+    info_.counts.seen += begins_ + ends_ + marks_ + values_ + samples_ + python_samples_ + waits_;
     if (ends_ > 0) info_.counts.folded["begin_joins_its_end"] = ends_;
     for (const auto& [phase, records] :
          {std::pair{"begin", begins_}, std::pair{"end", ends_}, std::pair{"mark", marks_},
-          std::pair{"counter", values_}, std::pair{"sample", samples_}}) {
+          std::pair{"counter", values_}, std::pair{"sample", samples_},
+          std::pair{"python_sample", python_samples_}, std::pair{"wait", waits_}}) {
       if (records > 0) info_.records_by_phase[phase] = records;
     }
   }
@@ -524,25 +712,15 @@ class Recording {
       clock.base_unix_ns = clock_->unix_ns - clock_->monotonic_ns;
       info_.extensions["recording"]["clock_bound_ns"] = clock_->bound_ns;
     }
+    clock.identity = model::monotonic_identity(reader_.boot_id());
     info_.clocks.push_back(clock);
   }
 
   Result<void> write_tracks() {
-    constexpr auto kTable = TableId::tracks;
-    for (const Track& track : tracks_) {
-      const Process& process = processes_.at(track.process);
-      const size_t row = writer_.add(kTable);
-      writer_.set_text(kTable, row, tracks::kind, track.lane == 0 ? "thread" : "other");
-      writer_.set(kTable, row, tracks::process_id, process.process_id);
-      writer_.set_text(kTable, row, tracks::process_name, process.program);
-      writer_.set(kTable, row, tracks::thread_id, track.thread_id);
-      const std::string_view name(track.name.data(), strnlen(track.name.data(), track.name.size()));
-      writer_.set_text(kTable, row, tracks::thread_name,
-                       track.lane == 0 ? std::string(name) : "task " + std::to_string(track.lane));
-      writer_.set(kTable, row, tracks::clock_id, 0);
-      NL_CHECK(writer_.flush_if_large());
-    }
-    return {};
+    return tracks_.write(writer_, [this](uint32_t number) {
+      const Process& process = processes_.at(number);
+      return RecordingTracks::Process{process.process_id, process.program};
+    });
   }
 
   RecordingReader& reader_;
@@ -552,18 +730,23 @@ class Recording {
   std::vector<Word> words_ = {};
   std::map<uint32_t, Process> processes_ = {};
   std::unordered_map<LineKey, Line, LineKeyHash> lines_ = {};
-  std::vector<Track> tracks_ = {};
-  Process* process_ = nullptr;  // of the chunk
+  RecordingTracks tracks_ = {};
+  GpuRecords gpu_;
+  std::map<std::pair<uint32_t, uint64_t>, Range> ranges_ = {};            // of a process, by their number
+  std::map<std::pair<uint32_t, uint64_t>, RangeLines> range_lines_ = {};  // of a thread
+  Process* process_ = nullptr;                                            // of the chunk
   Line* thread_ = nullptr;
   std::optional<wire::ProcessFacts> clock_ = {};
   size_t name_text_ = 0;
   size_t open_scopes_ = 0;
+  size_t open_text_ = 0;
+  std::set<std::string> notices_ = {};
   StackTable stacks_ = {};
   std::unordered_map<uint32_t, int64_t> stack_numbers_ = {};  // in the batch of that generation
   int64_t stack_generation_ = -1;
   uint64_t stack_text_ = 0;
   std::optional<wire::SamplingFacts> sampling_ = {};
-  int64_t begins_ = 0, ends_ = 0, marks_ = 0, values_ = 0, samples_ = 0;
+  int64_t begins_ = 0, ends_ = 0, marks_ = 0, values_ = 0, samples_ = 0, python_samples_ = 0, waits_ = 0;
   int64_t records_taken_ = 0;
   uint64_t records_said_ = 0;
   bool is_finished_ = false;
@@ -584,7 +767,7 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
                   model::RunInfo& info) {
   expect(sink, TableId::spans,
          {spans::track_id, spans::name, spans::category, spans::kind, spans::start_ns, spans::dur_ns,
-          spans::args});
+          spans::correlation_id, spans::args});
   expect(sink, TableId::samples, {samples::track_id, samples::start_ns, samples::stack, samples::weight});
   RecordingReader reader(source);
   NL_CHECK(reader.start());
@@ -597,7 +780,7 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 const Adapter& adapter_recording() {
   static constexpr Adapter kAdapter{
-      "recording", 1,   "Markers or stack samples of a program, recorded by NeuroLens (.nlr)", "markers", {},
+      "recording", 2,   "Markers or stack samples of a program, recorded by NeuroLens (.nlr)", "markers", {},
       sniff,       read};
   return kAdapter;
 }

@@ -6,11 +6,14 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/sha256.h"
 #include "capture/document.h"
 #include "capture/host.h"
 #include "ops/deep_passes.h"
 #include "ops/import_file.h"
+#include "ops/nsight_tools.h"
+#include "ops/rocprofv3_tools.h"
 #include "ops/run_labels.h"
 #include "ops/run_names.h"
 #include "ops/run_report.h"
@@ -29,10 +32,12 @@ constexpr char kParameters[] = R"json({
   "properties": {
     "workload": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-file": true,
                  "description": "behind -- the command to run; or a workload file (.yaml) and key=value for its values"},
+    "tool": {"type": "string", "enum": ["auto", "nsight", "rocprofv3"], "default": "auto",
+             "description": "whose tools: NVIDIA's, AMD's, or those that are installed"},
     "mode": {"type": "string", "enum": ["light", "deep"], "default": "deep",
-             "description": "light: without Nsight Compute"},
+             "description": "light: without counters"},
     "range": {"type": "string",
-              "description": "only this NVTX range is profiled, DOMAIN@RANGE or RANGE (default: that of the workload file)"},
+              "description": "only this NVTX range is profiled, DOMAIN@RANGE or RANGE (default: that of the workload file); not with rocprofv3"},
     "trace": {"type": "string", "default": "cuda,nvtx", "description": "what Nsight Systems records"},
     "repeats": {"type": "integer", "minimum": 1, "maximum": 100, "default": 3,
                 "description": "runs without any tool"},
@@ -41,7 +46,9 @@ constexpr char kParameters[] = R"json({
     "kernel": {"type": "array", "items": {"type": "string"},
                "description": "replay this kernel, by the name of its function, instead of the longest; may be repeated"},
     "launches": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 20,
-                 "description": "launches of these kernels to replay, from the middle of the run"},
+                 "description": "launches of these kernels to replay, from the middle of the run; rocprofv3 counts on all"},
+    "counter": {"type": "array", "items": {"type": "string"},
+                "description": "what rocprofv3 counts, may be repeated (default: SQ_WAVES, GRBM_GUI_ACTIVE, FETCH_SIZE)"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 3600,
                    "description": "seconds after which a pass is stopped"},
     "silence_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 600,
@@ -87,14 +94,35 @@ Result<Workload> workload_of(const json& parameters) {
   return workload;
 }
 
+/// What is installed; if both are, NVIDIA's, unless all there is is a GPU of AMD.
+std::string chosen_tool(const std::string& wanted) {
+  if (wanted != "auto") return wanted;
+  const bool has_nsys = !find_program("nsys", "NEUROLENS_NSYS").empty();
+  const bool has_rocprofv3 = !find_program("rocprofv3", "NEUROLENS_ROCPROFV3").empty();
+  const bool only_amd = path_exists("/dev/kfd") && !path_exists("/proc/driver/nvidia");
+  return has_rocprofv3 && (!has_nsys || only_amd) ? "rocprofv3" : "nsight";
+}
+
+Result<DeepTools> tools_of(const json& parameters, const Workload& workload) {
+  const bool counters = parameters.value("mode", "deep") == "deep";
+  if (chosen_tool(parameters.value("tool", "auto")) == "nsight") {
+    NsightOptions options;
+    options.counters = counters;
+    options.trace = parameters.value("trace", options.trace);
+    options.range = workload.range;
+    return nsight_tools(options);
+  }
+  if (workload.range)
+    return Error{ErrorCode::kUnsupported, "rocprofv3 cannot record one range alone",
+                 "leave the range out: all ranges are recorded, and analyze --window takes one"};
+  const std::vector<std::string> usual = {"SQ_WAVES", "GRBM_GUI_ACTIVE", "FETCH_SIZE"};
+  return rocprofv3_tools(counters ? parameters.value("counter", usual) : std::vector<std::string>());
+}
+
 Result<DeepPlan> plan_of(const json& parameters) {
   DeepPlan plan;
   NL_TRY(plan.workload, workload_of(parameters));
-  NL_TRY(plan.nsys, capture::find_nsys());
-  if (parameters.value("mode", "deep") == "deep") {
-    NL_TRY(plan.ncu, capture::find_ncu());
-  }
-  plan.trace = parameters.value("trace", plan.trace);
+  NL_TRY(plan.tools, tools_of(parameters, plan.workload));
   plan.repeats = parameters.value("repeats", plan.repeats);
   plan.top = parameters.value("top", plan.top);
   plan.functions = parameters.value("kernel", plan.functions);
@@ -169,7 +197,7 @@ std::string passes_section(const json& passes) {
                           report::name(pass.value("reason", pass.value("status", "")))});
   }
   return "\n## Passes\n\nTimes of the workload itself, without those of the tools. Kernel times are those of "
-         "the pass under Nsight Systems; counters are of replayed launches, whose times count nowhere.\n\n" +
+         "the pass that traced; counters are of launches of another pass, whose times count nowhere.\n\n" +
          table.markdown();
 }
 
@@ -245,6 +273,7 @@ std::string replays_text(const json& replays) {
   std::vector<std::string> names;
   for (const json& kernel : replays["kernels"])
     names.push_back(shortened(kernel["function"].get<std::string>(), 40));
+  if (replays["launch_count"].is_null()) return fmt::format("{}; all launches", fmt::join(names, ", "));
   return fmt::format("{}; {} behind the first {}", fmt::join(names, ", "),
                      counted(replays["launch_count"], "launch", "launches"),
                      grouped(replays["launch_skip"].get<int64_t>()));
@@ -268,10 +297,10 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_deep() {
   static constexpr Operation kOperation{
       "deep",
-      "Run a workload by itself, under Nsight Systems and its longest kernels under Nsight Compute, as one "
-      "run",
-      "you have a program that ends by itself and NVIDIA's tools, and want times, kernels and counters in "
-      "one run",
+      "Run a workload by itself, traced, and with counters of its longest kernels, by the tools of NVIDIA or "
+      "AMD, as one run",
+      "you have a program that ends by itself and Nsight Systems with Nsight Compute, or rocprofv3, and want "
+      "times, kernels and counters in one run",
       "you have exports already: import --as-one; an ONNX model on the CPU: profile",
       "neurolens deep --top 3 -- python3 generate.py --batch 8",
       kParameters,

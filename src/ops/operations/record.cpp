@@ -1,12 +1,14 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
 #include "base/files.h"
 #include "base/path_text.h"
 #include "capture/document.h"
+#include "capture/gpu_telemetry.h"
 #include "capture/recorder.h"
 #include "capture/workload.h"
 #include "ops/flight_dumps.h"
@@ -38,6 +40,9 @@ constexpr char kParameters[] = R"json({
              "description": "milliseconds that a thread of the program waits for room before it loses markers (default: none)"},
     "hz": {"type": "integer", "minimum": 0, "maximum": 9999, "default": 99,
            "description": "samples of a second of processor time of each thread; 0: none"},
+    "python": {"type": "boolean", "description": "with the samples, the Python functions that threads are in (CPython 3.9 to 3.13)"},
+    "off_cpu": {"type": "boolean", "description": "with the samples, when threads do not run, as spans: waiting, or preempted"},
+    "trigger_on": {"type": "string", "description": "with --ring: NAME=MS, a run whenever a scope of that name took longer than so many milliseconds"},
     "dump": {"type": "boolean", "description": "make a run of what the flight recorders of this ledger hold by now; they go on"},
     "recover": {"type": "boolean", "description": "import what recorders that were killed have left"},
     "set": {"type": "array", "items": {"type": "string"},
@@ -51,13 +56,15 @@ constexpr char kResult[] = R"json({
       "run_id": {"type": "string"},
       "workload": {"type": "object", "required": ["command", "exit_code", "wall_ns", "user_ns", "system_ns"]},
       "markers": {"type": "object", "required": ["recorded", "lost"],
-                  "description": "recorded + lost, by reason, = set by the program"},
+                  "description": "recorded + lost, by reason, = set by the program and told by its GPUs"},
       "samples": {"type": "object", "required": ["recorded", "lost", "with_kernel"],
                   "description": "of the processors' time; absent_reason says why there are none"},
       "artifacts": {"type": "string", "description": "folder with what was run, what it wrote and what it ran on"}}}},
   "anyOf": [{"$ref": "#/definitions/recording"},
             {"type": "object", "required": ["runs"],
              "properties": {"runs": {"type": "array", "items": {"$ref": "#/definitions/recording"}}}}]})json";
+
+constexpr const char* kTelemetryFile = "telemetry.csv";  ///< of GPUs, where there are any
 
 // ---- The folder of a recording
 
@@ -74,6 +81,15 @@ Result<std::string> new_folder(const Context& context) {
 }
 
 // ---- Running
+
+Result<std::optional<capture::SlowScope>> slow_scope(const json& parameters) {
+  std::optional<capture::SlowScope> slow;
+  if (!parameters.contains("trigger_on")) return slow;
+  if (!parameters.contains("ring"))
+    return Error{ErrorCode::kBadInput, "--trigger-on is for flight recorders", "add --ring 64"};
+  NL_TRY(slow, capture::SlowScope::parse(parameters["trigger_on"]));
+  return slow;
+}
 
 capture::RecorderOptions recorder_options(const json& parameters, const std::string& folder) {
   constexpr int64_t kMegabyte = 1'000'000;
@@ -136,6 +152,7 @@ Result<json> import_recording(Context context, store::Ledger& ledger, const std:
   };
   NL_CHECK(add(end.recorded, end.path, "/recording.nlr"));
   NL_CHECK(add(samples.recorded, samples.path, "/samples.nlr"));
+  if (path_exists(artifacts + "/" + kTelemetryFile)) paths.push_back(artifacts + "/" + kTelemetryFile);
   ImportOptions options;
   options.as_one = true;
   options.artifacts = artifacts;
@@ -173,11 +190,22 @@ Result<json> import_dump(Context context, const std::string& folder, const captu
   return recording;
 }
 
+/// What another tool has asked for is left to it.
+void warn_of_other_tools(std::vector<std::string>& warnings) {
+  for (const auto& [variable, what] : {std::pair{wire::kNvtxVariable, "ranges of NVTX go to"},
+                                       std::pair{wire::kCudaVariable, "GPU work is left to"}}) {
+    if (const char* const path = std::getenv(variable))
+      warnings.push_back(fmt::format("{} is set: {} {}", variable, what, path));
+  }
+}
+
 Result<Outcome> record(Context& context, store::Ledger& ledger, const json& parameters) {
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
+  NL_TRY(auto slow, slow_scope(parameters));
   NL_TRY(const std::string folder, new_folder(context));
   auto recorder = recorder_options(parameters, folder);
   auto workload = workload_options(context, parameters, folder);
+  recorder.slow_scope = std::move(slow);
   std::optional<FlightDumps> dumps;
   if (recorder.is_flight_recorder) {
     dumps.emplace(folder,
@@ -190,6 +218,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   NL_CHECK(write_capture(document, folder));
   capture::WorkloadEnd end;
   capture::SamplingEnd samples;
+  auto telemetry = capture::GpuTelemetry::start(folder + "/artifacts/" + kTelemetryFile);
   auto recorded =
       capture::record_around(recorder, [&](const std::vector<std::string>& environment) -> Result<void> {
         workload.environment = environment;
@@ -200,6 +229,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
         return {};
       });
   if (dumps) dumps->finish();
+  if (telemetry) telemetry->reset();
   if (!recorded) {
     remove_tree(folder);
     return std::move(recorded.error());
@@ -213,6 +243,8 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   const std::string run_id = outcome.data["run_id"];
   NL_CHECK(apply_labels(context, ledger, run_id, given, outcome.warnings));
   warn(outcome.data, outcome.warnings);
+  warn_of_other_tools(outcome.warnings);
+  outcome.warnings.insert(outcome.warnings.end(), recorded->notices.begin(), recorded->notices.end());
   outcome.exit_code = end.process.exit_code == 0 ? 0 : 1;
   outcome.next = {"neurolens show " + short_id(run_id)};
   return outcome;
@@ -291,8 +323,8 @@ const Operation& operation_record() {
   static constexpr Operation kOperation{
       "record",
       "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
-      "you want to see what a program did when: scopes, marks and counters that it sets, functions that ran",
-      "you want the kernels of a GPU: its profiler; the nodes of an ONNX model: profile",
+      "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA GPUs",
+      "you want counters of kernels: deep; the nodes of an ONNX model: profile",
       "neurolens record -- python serve.py",
       kParameters,
       kResult,

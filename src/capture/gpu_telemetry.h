@@ -1,0 +1,46 @@
+#pragma once
+// GpuTelemetry: power, clocks, utilisation, temperature, memory and reasons to throttle of every NVIDIA GPU,
+// by libnvidia-ml, as a CSV file in the form of `nvidia-smi --query-gpu`, which the telemetry adapter reads.
+// A thread of its own samples them. What a GPU does not tell is [N/A].
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+
+namespace nl::capture {
+
+inline constexpr const char* kNvmlVariable =
+    "NEUROLENS_NVML";  ///< path of libnvidia-ml, instead of the usual name
+
+/// The functions of libnvidia-ml and the devices that they gave.
+class NvmlDevices;
+
+/// The name of the library and the number of devices; else why there is nothing to sample.
+Result<std::string> describe_nvml();
+
+class GpuTelemetry {
+ public:
+  /// `unavailable` without a GPU or the library. The file is made here.
+  static Result<std::unique_ptr<GpuTelemetry>> start(const std::string& path);
+  /// Ends the sampling; the file is complete then.
+  ~GpuTelemetry();
+  GpuTelemetry(const GpuTelemetry&) = delete;
+  GpuTelemetry& operator=(const GpuTelemetry&) = delete;
+
+ private:
+  GpuTelemetry(std::unique_ptr<NvmlDevices> devices, int fd);
+  void sample_until_stopped();
+
+  std::unique_ptr<NvmlDevices> devices_;
+  int fd_;
+  std::mutex mutex_;
+  std::condition_variable stopping_;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace nl::capture

@@ -1,0 +1,17 @@
+#pragma once
+// libcupti, found and loaded at run time: the one that the program has loaded already, or the newest there
+// is.
+
+#include "cupti/abi.h"
+
+namespace nl::cupti {
+
+inline constexpr const char* kLibraryVariable = "NEUROLENS_CUPTI";  ///< path of libcupti, instead of a search
+
+/// Fills the functions; a sentence that says why not, or nullptr.
+const char* load(Functions& functions);
+
+/// Another tool in this process that is known to use CUPTI, by its mapped files; nullptr if none is known.
+const char* other_tool();
+
+}  // namespace nl::cupti
