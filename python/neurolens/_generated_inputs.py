@@ -3,12 +3,13 @@
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from neurolens._cli import Error
+from neurolens._workload import described_input
 
-Wanted = Tuple[str, Any, Sequence[Any]]  # name, type of numpy, sizes; what is open is a name or nothing
+Wanted = Tuple[str, Any, Sequence[Any]]  # name, type of numpy or None, sizes; an open one is a name or None
 
 
 def complete_inputs(
-    wanted: Sequence[Wanted], given: Any, sizes: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    wanted: Sequence[Wanted], given: Any, shapes: Mapping[str, Sequence[int]]
 ) -> Tuple[Dict[str, Any], List[Dict[str, Any]], List[str]]:
     """The inputs by name, their descriptions, and notes on sizes that were guessed."""
     named = _by_name(wanted, given)
@@ -20,13 +21,10 @@ def complete_inputs(
         if origin == "given":
             inputs[name] = named[name]
         else:
-            shape, guessed = _shape(open_shape, sizes, shapes.get(name))
-            inputs[name] = _made(kind, shape)
+            shape, guessed = _shape(open_shape, shapes.get(name))
+            inputs[name] = _made(name, kind, shape)
             notes += [f"the model leaves the size {size} open: taken for 1" for size in guessed]
-        value = inputs[name]
-        kind_name = str(getattr(value, "dtype", type(value).__name__))
-        shape_now = [int(size) for size in getattr(value, "shape", ())]
-        described.append({"name": name, "type": kind_name, "shape": shape_now, "origin": origin})
+        described.append(described_input(name, inputs[name], origin))
     return inputs, described, sorted(set(notes))
 
 
@@ -43,24 +41,20 @@ def _by_name(wanted: Sequence[Wanted], given: Any) -> Dict[str, Any]:
     return dict(given)
 
 
-def _shape(
-    sizes_wanted: Sequence[Any], sizes: Mapping[str, int], given: Optional[Sequence[int]]
-) -> Tuple[List[int], List[str]]:
+def _shape(wanted: Sequence[Any], given: Optional[Sequence[int]]) -> Tuple[List[int], List[str]]:
+    """The shape, and the sizes in it that were guessed."""
     if given is not None:
         return list(given), []
-    shape, guessed = [], []
-    for size in sizes_wanted:
-        if isinstance(size, int) and size >= 0:
-            shape.append(size)
-        else:
-            shape.append(sizes.get(str(size), 1))
-            guessed += [] if str(size) in sizes else [str(size or "?")]
-    return shape, guessed
+    is_known = [isinstance(size, int) and size >= 0 for size in wanted]
+    shape = [size if known else 1 for size, known in zip(wanted, is_known)]
+    return shape, [str(size or "?") for size, known in zip(wanted, is_known) if not known]
 
 
-def _made(kind: Any, shape: List[int]) -> Any:
+def _made(name: str, kind: Any, shape: List[int]) -> Any:
     import numpy
 
+    if kind is None:
+        raise Error("unsupported", f"an input of its type cannot be made up: {name}", "give it with inputs=")
     if numpy.issubdtype(kind, numpy.floating):
         return numpy.random.default_rng(1).random(shape).astype(kind)
     return numpy.ones(shape, kind)

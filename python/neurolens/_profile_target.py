@@ -63,7 +63,7 @@ def _measured_workload(workload: Any, plan: Plan, folder: pathlib.Path) -> Dict[
 
 def _measured_model(plan: Plan, folder: pathlib.Path) -> Dict[str, Any]:
     openvino = _profile.integration("openvino")
-    options = {"threads": plan.get("threads"), "sizes": plan["sizes"], "shapes": plan["shapes"]}
+    options = {"threads": plan.get("threads"), "shapes": plan["shapes"]}
     workload = openvino.workload(openvino.read_model(plan["target"]), _given_inputs(plan), **options)
     return _measured_workload(workload, plan, folder)
 

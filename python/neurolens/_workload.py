@@ -68,10 +68,10 @@ def described_inputs(inputs: Any, origin: str = "given") -> List[Dict[str, Any]]
         return []
     if not isinstance(inputs, Mapping):
         inputs = dict(enumerate(inputs if isinstance(inputs, (tuple, list)) else [inputs]))
-    return [_described(str(name), value, origin) for name, value in inputs.items()]
+    return [described_input(str(name), value, origin) for name, value in inputs.items()]
 
 
-def _described(name: str, value: Any, origin: str) -> Dict[str, Any]:
+def described_input(name: str, value: Any, origin: str) -> Dict[str, Any]:
     kind = str(getattr(value, "dtype", type(value).__name__))
     shape = [int(size) for size in getattr(value, "shape", ())]
     return {"name": name, "type": kind.replace("torch.", ""), "shape": shape, "origin": origin}

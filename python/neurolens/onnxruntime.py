@@ -4,7 +4,7 @@ Importing this module imports onnxruntime; ``neurolens`` itself does not.
 """
 
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Optional
 
 import numpy
 import onnxruntime
@@ -16,6 +16,7 @@ from neurolens._workload import Workload
 PROFILES_FUNCTIONS = False
 
 _TYPES = {"float": "float32", "double": "float64"}
+_NUMBERS = {"bool", "float16", "float32", "float64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 
 
 def profile(session: Any, inputs: Any = None, **options: Any) -> Any:
@@ -29,13 +30,11 @@ def owns(target: Any) -> bool:
     return isinstance(target, onnxruntime.InferenceSession)
 
 
-def workload(
-    target: Any, inputs: Any = None, sizes: Mapping[str, int] = {}, shapes: Mapping[str, Sequence[int]] = {}
-) -> Workload:
+def workload(target: Any, inputs: Any = None) -> Workload:
     if not owns(target):
         raise Error("bad_input", f"not a session of ONNX Runtime: {type(target).__name__}", "give the InferenceSession itself")
     wanted = [(one.name, _numpy_type(one.type), one.shape) for one in target.get_inputs()]
-    values, described, notes = complete_inputs(wanted, inputs, sizes, shapes)
+    values, described, notes = complete_inputs(wanted, inputs, {})
     measured = OnnxWorkload(target, values)
     measured.inputs, measured.notes = described, notes + measured.notes
     return measured
@@ -93,8 +92,7 @@ class OnnxWorkload(Workload):
 
 
 def _numpy_type(text: str) -> Any:
-    """tensor(float) as numpy names it."""
+    """tensor(float) as numpy names it; nothing for texts, sequences and what else has no such numbers."""
     word = text[text.find("(") + 1 : text.rfind(")")]
-    if not text.startswith("tensor(") or word == "string":
-        raise Error("unsupported", f"cannot make up an input of type {text}", "give it with inputs=")
-    return numpy.dtype(_TYPES.get(word, word))
+    name = _TYPES.get(word, word)
+    return numpy.dtype(name) if text.startswith("tensor(") and name in _NUMBERS else None

@@ -36,13 +36,12 @@ def workload(
     inputs: Any = None,
     device: str = "CPU",
     threads: Optional[int] = None,
-    sizes: Mapping[str, int] = {},
     shapes: Mapping[str, Sequence[int]] = {},
 ) -> Workload:
     if not owns(target):
         raise Error("bad_input", f"not a model of OpenVINO: {type(target).__name__}", "give an openvino.Model or its path")
     wanted = [(port.get_any_name(), port.get_element_type().to_dtype(), _sizes(port)) for port in target.inputs]
-    values, described, notes = complete_inputs(wanted, inputs, sizes, shapes)
+    values, described, notes = complete_inputs(wanted, inputs, shapes)
     measured = OpenvinoWorkload(target, values, device, threads)
     measured.inputs, measured.notes = described, notes + measured.notes
     return measured

@@ -78,7 +78,7 @@ Result<json> plan_of(const json& parameters, const std::string& framework) {
     NL_TRY(plan["inputs_file"], whole_path(parameters["inputs"]));
   }
   NL_TRY(const auto inputs, input_options(parameters));
-  plan.update({{"sizes", inputs.sizes}, {"shapes", inputs.shapes}});
+  plan["shapes"] = inputs.shapes;
   for (const char* name : {"warm_up", "iterations", "seconds", "threads"}) {
     if (parameters.contains(name)) plan[name] = parameters[name];
   }

@@ -14,16 +14,6 @@ using nlohmann::json;
 
 constexpr const char* kOutputs[] = {"times.json", "profile.json", "layers.json"};
 
-/// What trtexec has no word for is refused rather than left out.
-Result<void> check_parameters(const json& parameters) {
-  for (const char* name : {"inputs", "size", "warm_up", "threads", "inter_threads", "arguments"}) {
-    if (parameters.contains(name))
-      return Error{ErrorCode::kBadInput, "trtexec takes no such option from here: " + std::string(name),
-                   "it makes up inputs, of the shapes of --shape, and warms up by itself"};
-  }
-  return {};
-}
-
 Result<capture::TrtexecOptions> options_of(const json& parameters, const std::string& folder) {
   capture::TrtexecOptions options;
   NL_TRY(options.model, whole_path(parameters["model"]));
@@ -45,7 +35,6 @@ std::string name_without_suffix(const std::string& path) {
 
 Result<MeasuredProfile> profile_trtexec(const Context& context, const json& parameters,
                                         const std::string& folder) {
-  NL_CHECK(check_parameters(parameters));
   NL_TRY(const auto options, options_of(parameters, folder));
   NL_TRY(const auto trtexec, capture::find_trtexec());
   NL_TRY(const auto command, capture::trtexec_command(trtexec, options));

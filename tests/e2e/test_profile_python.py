@@ -490,11 +490,17 @@ def test_faults_of_trtexec(program, trtexec, tmp_path):
     broken.write_bytes(b"")
     error = program.profile(broken, code=MISSING).envelope["error"]
     assert "cannot deserialize" in error["message"]
-    assert "no such option" in program.profile(broken, "--threads", "1", code=BAD_INPUT).envelope["error"]["message"]
     program.neurolens.environment["NEUROLENS_TRTEXEC"] = str(tmp_path / "none")
     error = program.profile(broken, code=MISSING).envelope["error"]
     assert "not installed" in error["message"] and "NEUROLENS_TRTEXEC" in error["hint"]
     assert program.neurolens.runs() == [] and program.neurolens.leftovers() == []
+
+
+@pytest.mark.parametrize("target, option", [("net.plan", "--threads=1"), ("net.xml", "--size=batch=1"), ("work:run", "--shape=x=1"),
+                                            ("net.onnx", "--python=python3")])
+def test_options_that_mean_nothing_are_refused(program, target, option):
+    error = program.profile(target, option, code=BAD_INPUT).envelope["error"]
+    assert "takes no such parameter" in error["message"] and option.split("=")[0].strip("-") in error["message"]
 
 
 # ---- The folder that the package hands over

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+
 #include "base/files.h"
 #include "base/path_text.h"
 #include "base/text.h"
@@ -78,12 +82,27 @@ std::string backend_of(const json& parameters) {
   return name.ends_with(".xml") ? "openvino" : "onnxruntime";
 }
 
+/// What a backend has no use for is refused rather than left out.
+Result<void> check_options(const json& parameters, const std::string& backend) {
+  static const std::map<std::string, std::vector<const char*>> kNotTaken = {
+      {"onnxruntime", {"arguments", "python"}},
+      {"openvino", {"arguments", "size", "provider", "inter_threads", "optimize", "library"}},
+      {"python", {"inputs", "size", "shape", "provider", "inter_threads", "optimize", "library"}},
+      {"trtexec",
+       {"arguments", "python", "inputs", "size", "provider", "threads", "inter_threads", "optimize",
+        "warm_up", "library"}}};
+  for (const std::string option : kNotTaken.at(backend)) {
+    if (parameters.contains(option))
+      return Error{ErrorCode::kBadInput, backend + " takes no such parameter from here: " + option};
+  }
+  return {};
+}
+
 Result<MeasuredProfile> measure(const Context& context, const json& parameters, const std::string& folder) {
   if (parameters.contains("passes")) return take_python_passes(parameters["passes"], folder);
   context.progress({"running " + base_name(parameters["model"].get<std::string>()), 0});
   const std::string backend = backend_of(parameters);
-  if (backend != "python" && parameters.contains("arguments"))
-    return Error{ErrorCode::kBadInput, "only scripts take arguments"};
+  NL_CHECK(check_options(parameters, backend));
   if (backend == "python") return profile_python(context, parameters, "auto", folder);
   if (backend == "openvino") return profile_python(context, parameters, "openvino", folder);
   if (backend == "trtexec") return profile_trtexec(context, parameters, folder);
