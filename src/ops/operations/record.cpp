@@ -199,6 +199,46 @@ void warn_of_other_tools(std::vector<std::string>& warnings) {
   }
 }
 
+json describe(const Context& context, const capture::WorkloadOptions& workload) {
+  json document = capture::describe_capture(
+      context.command, workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder);
+  document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
+  return document;
+}
+
+struct Recorded {
+  capture::WorkloadEnd workload = {};
+  capture::RecordingEnd markers = {};
+  capture::SamplingEnd samples = {};
+};
+
+/// The program, with all that is recorded of it.
+Result<Recorded> run_recorded(const capture::RecorderOptions& recorder, capture::WorkloadOptions& workload,
+                              const json& parameters, const std::string& folder) {
+  Recorded recorded;
+  const auto telemetry = capture::GpuTelemetry::start(folder + "/artifacts/" + kTelemetryFile);
+  NL_TRY(recorded.markers, capture::record_around(recorder, [&](const auto& environment) -> Result<void> {
+           workload.environment = environment;
+           NL_TRY(recorded.samples, run_sampled(parameters, folder, [&]() -> Result<void> {
+                    NL_TRY(recorded.workload, capture::run_workload(workload));
+                    return {};
+                  }));
+           return {};
+         }));
+  return recorded;
+}
+
+Result<Outcome> outcome_of(Context& context, store::Ledger& ledger, const std::string& folder,
+                           const Recorded& recorded, const GivenLabels& given) {
+  Outcome outcome;
+  NL_TRY(outcome.data, import_recording(context, ledger, folder, recorded.markers, recorded.samples));
+  const std::string run_id = outcome.data["run_id"];
+  NL_CHECK(apply_labels(context, ledger, run_id, given, outcome.warnings));
+  outcome.exit_code = recorded.workload.process.exit_code == 0 ? 0 : 1;
+  outcome.next = {"neurolens show " + short_id(run_id)};
+  return outcome;
+}
+
 Result<Outcome> record(Context& context, store::Ledger& ledger, const json& parameters) {
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
   NL_TRY(auto slow, slow_scope(parameters));
@@ -212,41 +252,23 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
                   [&](const capture::RecordingEnd& end) { return import_dump(context, folder, end, given); });
     dumps->serve(recorder, workload);
   }
-  json document = capture::describe_capture(
-      context.command, workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder);
-  document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
+  json document = describe(context, workload);
   NL_CHECK(write_capture(document, folder));
-  capture::WorkloadEnd end;
-  capture::SamplingEnd samples;
-  auto telemetry = capture::GpuTelemetry::start(folder + "/artifacts/" + kTelemetryFile);
-  auto recorded =
-      capture::record_around(recorder, [&](const std::vector<std::string>& environment) -> Result<void> {
-        workload.environment = environment;
-        NL_TRY(samples, run_sampled(parameters, folder, [&]() -> Result<void> {
-                 NL_TRY(end, capture::run_workload(workload));
-                 return {};
-               }));
-        return {};
-      });
+  const auto recorded = run_recorded(recorder, workload, parameters, folder);
   if (dumps) dumps->finish();
-  if (telemetry) telemetry->reset();
   if (!recorded) {
     remove_tree(folder);
-    return std::move(recorded.error());
+    return recorded.error();
   }
-  document["workload"] = capture::workload_json(workload, end);
-  document["iterations"] = {iteration_of(end, document["clock"])};
+  document["workload"] = capture::workload_json(workload, recorded->workload);
+  document["iterations"] = {iteration_of(recorded->workload, document["clock"])};
   NL_CHECK(write_capture(document, folder));
-  Outcome outcome;
-  NL_TRY(outcome.data, import_recording(context, ledger, folder, *recorded, samples));
+  NL_TRY(Outcome outcome, outcome_of(context, ledger, folder, *recorded, given));
   outcome.data["workload"] = document["workload"];
-  const std::string run_id = outcome.data["run_id"];
-  NL_CHECK(apply_labels(context, ledger, run_id, given, outcome.warnings));
   warn(outcome.data, outcome.warnings);
   warn_of_other_tools(outcome.warnings);
-  outcome.warnings.insert(outcome.warnings.end(), recorded->notices.begin(), recorded->notices.end());
-  outcome.exit_code = end.process.exit_code == 0 ? 0 : 1;
-  outcome.next = {"neurolens show " + short_id(run_id)};
+  const auto& notices = recorded->markers.notices;
+  outcome.warnings.insert(outcome.warnings.end(), notices.begin(), notices.end());
   return outcome;
 }
 
