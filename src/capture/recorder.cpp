@@ -1,5 +1,7 @@
 #include "capture/recorder.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,6 +13,7 @@
 #include "base/files.h"
 #include "capture/collector_library.h"
 #include "capture/ring_chunks.h"
+#include "wire/clock_pair.h"
 
 namespace nl::capture {
 namespace {
@@ -91,7 +94,21 @@ std::vector<std::string> Recorder::environment() const {
 
 // ---- Draining
 
+/// The folder tells by its time, which is cheaper than to list it hundreds of times a second. A time is not
+/// trusted before it is so old that another change would have another one.
+bool Recorder::may_have_new_processes() {
+  constexpr int64_t kSettledNs = 100'000'000;
+  struct stat info {};
+  if (::stat(live_folder(options_.folder).c_str(), &info) != 0) return true;
+  const int64_t changed_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  if (changed_ns == folder_changed_ns_) return false;
+  const bool is_settled = wire::clock_ns(CLOCK_REALTIME) - changed_ns > kSettledNs;
+  folder_changed_ns_ = is_settled ? changed_ns : -1;
+  return true;
+}
+
 void Recorder::find_processes() {
+  if (!may_have_new_processes()) return;
   for (const auto& key : list_folder(live_folder(options_.folder))) {
     if (key == "session" || key.ends_with(".so")) continue;
     const auto [it, is_new] = places_.try_emplace(key, ProcessPlace{static_cast<uint32_t>(places_.size())});
@@ -99,7 +116,10 @@ void Recorder::find_processes() {
                                       [&](const auto& process) { return process->key() == key; });
     if (is_known) continue;
     auto process = LiveProcess::open(live_folder(options_.folder) + "/" + key, key, it->second.number);
-    if (process == nullptr) continue;
+    if (process == nullptr) {
+      folder_changed_ns_ = -1;  // it is not ready yet
+      continue;
+    }
     if (!is_new && it->second.names > 0) process->set_defined(it->second.names);
     processes_.push_back(std::move(process));
   }
@@ -290,16 +310,20 @@ Result<RecordingEnd> recover(const std::string& folder) {
 Result<RecordingEnd> record_around(const RecorderOptions& options,
                                    const std::function<Result<void>(const std::vector<std::string>&)>& run) {
   constexpr auto kPause = std::chrono::milliseconds(2);
+  constexpr auto kIdlePause = std::chrono::milliseconds(10);  // a ring is not full before, unless in a flood
+  constexpr int kIdlePolls = 50;
   constexpr uint64_t kMany = 10'000;
   NL_TRY(auto recorder, Recorder::start(options));
   std::atomic<bool> has_ended{false};
   Result<void> drained;
   std::thread thread([&] {
+    int idle = 0;
     while (drained && !has_ended.load(std::memory_order_acquire)) {
       const auto markers = recorder->poll();
       if (!markers) drained = markers.error();
       if (markers && options.wants_dump()) options.take_dump(recorder->dump("dump.nlr"));
-      if (!markers || *markers < kMany) std::this_thread::sleep_for(kPause);
+      idle = markers && *markers > 0 ? 0 : std::min(idle + 1, kIdlePolls);
+      if (!markers || *markers < kMany) std::this_thread::sleep_for(idle == kIdlePolls ? kIdlePause : kPause);
     }
   });
   const Result<void> ran = run(recorder->environment());

@@ -83,6 +83,7 @@ class Recorder {
   void restore(const wire::ChunkHeader& header, std::string_view payload);
   ProcessPlace& place_of(uint32_t number);
 
+  bool may_have_new_processes();
   void find_processes();
   Result<uint64_t> drain(LiveProcess& process);
   void move_to_place(LiveProcess& process, uint32_t number, LiveRing& ring);
@@ -99,7 +100,8 @@ class Recorder {
   std::map<std::string, ProcessPlace> places_;  ///< of all processes seen, by key
   std::map<uint32_t, Losses> gone_;             ///< losses of processes that are no more
   std::set<std::string> notices_;
-  std::vector<LiveRing*> taken_;  ///< to be released when their markers are in the file
+  int64_t folder_changed_ns_ = -1;  ///< when the processes in it were found; -1: look again
+  std::vector<LiveRing*> taken_;    ///< to be released when their markers are in the file
 };
 
 /// Makes the recording of what a killed recorder left in its folder; a conflict if one still runs.
