@@ -85,10 +85,12 @@ std::vector<std::string> Recorder::environment() const {
     variables.push_back(set(wire::kWhenFullVariable, "wait"));
     variables.push_back(set(wire::kWaitVariable, std::to_string(*options_.wait_ms)));
   }
-  for (const char* const variable : {wire::kNvtxVariable, wire::kCudaVariable}) {
+  const auto load = [&](const char* variable) {
     if (std::getenv(variable) == nullptr)  // another tool's is left alone
       variables.push_back(set(variable, std::filesystem::absolute(options_.library)));
-  }
+  };
+  load(wire::kNvtxVariable);
+  if (options_.with_gpu) load(wire::kCudaVariable);
   return variables;
 }
 

@@ -25,6 +25,7 @@ struct RecorderOptions {
   int64_t limit_bytes = int64_t{4} << 30;  ///< of the recording; markers beyond are lost
   uint64_t total_bytes = wire::kDefaultTotalBytes;  ///< of all rings together
   uint64_t ring_bytes = wire::kDefaultRingBytes;    ///< of one thread; a power of two
+  bool with_gpu = true;             ///< false: CUPTI is left to a profiler inside of the program
   std::optional<int> wait_ms = {};  ///< a thread waits for room so long; else it loses markers at once
   /// Only the last markers are kept, between half of limit_bytes and all, and written by dump or finish.
   bool is_flight_recorder = false;

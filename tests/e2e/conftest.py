@@ -1,11 +1,13 @@
 """Fixtures shared by the end-to-end tests. Every test works in a temporary ledger of its own."""
 
+import functools
 import hashlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -26,6 +28,23 @@ def run_id_of(source_bytes):
     """The documented id of a run of one source without options that change facts."""
     source = hashlib.sha256(source_bytes).hexdigest()
     return hashlib.sha256(f"neurolens run 1\ntrace {source}\n{{}}".encode()).hexdigest()
+
+
+@functools.lru_cache(maxsize=None)
+def python_with(module):
+    """A Python that can import the module; None if there is none."""
+    for python in [sys.executable, *filter(None, os.environ.get("NEUROLENS_PYTHONS", "").split(":"))]:
+        found = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+        if subprocess.run([python, "-c", found]).returncode == 0:
+            return python
+    return None
+
+
+def need(module):
+    python = python_with(module)
+    if python is None:
+        pytest.skip(f"no Python with {module}: name one in NEUROLENS_PYTHONS")
+    return python
 
 
 def pids_of(*words):

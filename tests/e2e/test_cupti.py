@@ -49,10 +49,10 @@ class Recorded:
 
 @pytest.fixture
 def record(tmp_path, built):
-    def run(*arguments, version="12.9", library=None, **environment):
+    def run(*arguments, version="12.9", library=None, options=(), **environment):
         library = library or built / f"standin-{version}.so"
         neurolens = Neurolens(tmp_path / "ledger", {"NEUROLENS_CUPTI": str(library), **environment})
-        return Recorded(neurolens, neurolens("record", "--hz", "0", "--json", "--", built / "program", *map(str, arguments)))
+        return Recorded(neurolens, neurolens("record", "--hz", "0", *options, "--json", "--", built / "program", *map(str, arguments)))
 
     return run
 
@@ -196,6 +196,11 @@ def test_the_library_of_nvidia_without_a_driver(record, version):
 
 def test_no_library_at_all(record):
     assert "there is no libcupti" in record(library="/none/libcupti.so").warnings[0]
+
+
+def test_the_gpu_can_be_left_to_the_program(record):
+    recorded = record(options=["--leave-gpu"])
+    assert recorded.warnings == [] and recorded.markers["recorded"] == STEP
 
 
 def test_the_tool_of_the_user_is_left_alone(record):

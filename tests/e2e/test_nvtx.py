@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import REPOSITORY, Neurolens
+from conftest import REPOSITORY, Neurolens, need
 
 DEPS = pathlib.Path(os.environ.get("NEUROLENS_DEPS") or REPOSITORY / ".deps")
 HEADERS = DEPS / "nvidia-1/nvtx"
@@ -144,3 +144,22 @@ def test_python(recorder, tmp_path, version):
     args = json.loads(row["args"])
     assert args["payload"] == 7 and args["category"] == "phase" and args["color"] & 0xFFFFFF == 0xFF
     assert result.data["markers"] == {"recorded": 11, "lost": {}}
+
+
+PYTORCH = """
+import torch
+torch.cuda.nvtx.range_push("prefill")
+with torch.cuda.nvtx.range("attention"):
+    torch.randn(8, 8) @ torch.randn(8, 8)
+torch.cuda.nvtx.mark("token")
+torch.cuda.nvtx.range_pop()
+"""
+
+
+def test_pytorch(recorder, tmp_path):
+    """PyTorch that was built for CUDA; it needs no driver for this."""
+    (tmp_path / "program.py").write_text(PYTORCH)
+    run = record(recorder, need("torch"), tmp_path / "program.py").data["run_id"]
+    assert [row[0] for row in ranges(recorder, run)] == ["prefill", "attention", "token"]
+    depths = recorder.rows(run, "SELECT s.name, t.depth FROM spans s JOIN span_tree t USING (span_id)")
+    assert {row["name"]: row["depth"] for row in depths} == {"prefill": 0, "attention": 1, "token": 1}

@@ -5,7 +5,6 @@ A framework is taken from the Python that runs the tests, or from those that NEU
 test is skipped and says so.
 """
 
-import functools
 import json
 import os
 import pathlib
@@ -17,26 +16,9 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, BINARY, MISSING, REPOSITORY, Neurolens, pids_of
+from conftest import BAD_INPUT, BINARY, MISSING, REPOSITORY, Neurolens, need, pids_of
 
 PACKAGE = REPOSITORY / "python"
-
-
-@functools.lru_cache(maxsize=None)
-def python_with(module):
-    """A Python that can import the module; None if there is none."""
-    for python in [sys.executable, *filter(None, os.environ.get("NEUROLENS_PYTHONS", "").split(":"))]:
-        found = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
-        if subprocess.run([python, "-c", found]).returncode == 0:
-            return python
-    return None
-
-
-def need(module):
-    python = python_with(module)
-    if python is None:
-        pytest.skip(f"no Python with {module}: name one in NEUROLENS_PYTHONS")
-    return python
 
 
 class Program:

@@ -43,6 +43,8 @@ constexpr char kParameters[] = R"json({
     "python": {"type": "boolean", "description": "with the samples, the Python functions that threads are in (CPython 3.9 to 3.13)"},
     "off_cpu": {"type": "boolean", "description": "with the samples, when threads do not run, as spans: waiting, or preempted"},
     "trigger_on": {"type": "string", "description": "with --ring: NAME=MS, a run whenever a scope of that name took longer than so many milliseconds"},
+    "leave_gpu": {"type": "boolean",
+                  "description": "leave GPU work to a profiler inside of the program, such as torch.profiler: CUPTI serves one"},
     "dump": {"type": "boolean", "description": "make a run of what the flight recorders of this ledger hold by now; they go on"},
     "recover": {"type": "boolean", "description": "import what recorders that were killed have left"},
     "set": {"type": "array", "items": {"type": "string"},
@@ -96,6 +98,7 @@ capture::RecorderOptions recorder_options(const json& parameters, const std::str
   capture::RecorderOptions options;
   options.folder = folder + "/markers";
   options.limit_bytes = parameters.value("limit", int64_t{4096}) * kMegabyte;
+  options.with_gpu = !parameters.value("leave_gpu", false);
   if (parameters.contains("wait")) options.wait_ms = parameters["wait"].get<int>();
   if (parameters.contains("ring")) {
     options.is_flight_recorder = true;
