@@ -15,10 +15,11 @@ constexpr char kScopes[] = R"(
   WITH inner_ns AS (SELECT t.parent_id AS span_id, sum(coalesce(s.dur_ns, 0)) AS ns
                     FROM span_tree t JOIN spans s USING (span_id)
                     WHERE t.parent_id IS NOT NULL AND s.kind = 'annotation' GROUP BY t.parent_id)
-  SELECT s.name, count(*)::BIGINT, try_cast(sum(greatest(s.dur_ns - coalesce(i.ns, 0), 0)) AS BIGINT) own,
-         try_cast(sum(s.dur_ns) AS BIGINT)
+  SELECT s.name, count(*)::BIGINT AS calls,
+         try_cast(sum(greatest(s.dur_ns - coalesce(i.ns, 0), 0)) AS BIGINT) AS own_ns,
+         try_cast(sum(s.dur_ns) AS BIGINT) AS total_ns
   FROM spans s LEFT JOIN inner_ns i USING (span_id) WHERE s.kind = 'annotation' AND s.dur_ns IS NOT NULL
-  GROUP BY s.name ORDER BY own DESC, s.name LIMIT )";
+  GROUP BY s.name ORDER BY own_ns DESC, s.name LIMIT )";
 
 // Stacks repeat: their frames are told apart once for each, not once for each sample. Addresses without a
 // name are one function for each file.
@@ -30,13 +31,13 @@ constexpr char kFunctions[] = R"(
        every AS (SELECT unnest(list_distinct(frames)) AS name, ns FROM stacks),
        totals AS (SELECT name, sum(ns) AS ns FROM every GROUP BY name),
        own AS (SELECT frames[-1] AS name, sum(ns) AS ns FROM stacks GROUP BY frames[-1])
-  SELECT name, try_cast(own.ns AS BIGINT), try_cast(totals.ns AS BIGINT),
-         (SELECT try_cast(sum(weight) AS BIGINT) FROM asked)
+  SELECT name, try_cast(own.ns AS BIGINT) AS own_ns, try_cast(totals.ns AS BIGINT) AS total_ns,
+         (SELECT try_cast(sum(weight) AS BIGINT) FROM asked) AS all_ns
   FROM own JOIN totals USING (name) ORDER BY own.ns DESC, name LIMIT {})";
 
 constexpr char kWaits[] = R"(
-  SELECT name, count(*)::BIGINT, try_cast(sum(dur_ns) AS BIGINT) FROM spans WHERE category = 'off_cpu'
-  GROUP BY name ORDER BY name DESC)";
+  SELECT name, count(*)::BIGINT AS times, try_cast(sum(dur_ns) AS BIGINT) AS total_ns
+  FROM spans WHERE category = 'off_cpu' GROUP BY name ORDER BY name DESC)";
 
 json number_or_null(const store::Chunk& chunk, size_t column, size_t row) {
   return chunk.is_null(column, row) ? json(nullptr) : json(chunk.int64s(column)[row]);
@@ -66,7 +67,6 @@ bool is_of_recording(const json& document) {
 void add_shares(json& functions) {
   for (json& row : functions) {
     const json all = row["all_ns"], own = row["own_ns"];
-    row.erase("all_ns");
     const bool is_known = !own.is_null() && !all.is_null() && all > 0;
     row["share"] = is_known ? json(own.get<double>() / all.get<double>()) : json(nullptr);
   }
@@ -124,19 +124,33 @@ Result<json> recorded_times(const store::RunFiles& files, const json& document, 
   json times = {{"scopes", json::array()},
                 {"functions", json::array()},
                 {"python", json::array()},
-                {"waits", json::array()}};
+                {"waits", json::array()},
+                {"queries",
+                 {{"scopes", kScopes + std::to_string(top)},
+                  {"functions", fmt::format(kFunctions, false, top)},
+                  {"python", fmt::format(kFunctions, true, top)},
+                  {"waits", kWaits}}}};
+  const auto ask = [&](const char* key, const std::vector<const char*>& numbers) -> Result<void> {
+    NL_TRY(times[key], rows_of(connection, times["queries"][key], numbers));
+    return {};
+  };
   if (has("spans")) {
-    NL_TRY(times["scopes"],
-           rows_of(connection, kScopes + std::to_string(top), {"calls", "own_ns", "total_ns"}));
-    NL_TRY(times["waits"], rows_of(connection, kWaits, {"times", "total_ns"}));
+    NL_CHECK(ask("scopes", {"calls", "own_ns", "total_ns"}));
+    NL_CHECK(ask("waits", {"times", "total_ns"}));
   }
-  for (const auto& [key, is_python] : {std::pair{"functions", false}, std::pair{"python", true}}) {
+  for (const char* const key : {"functions", "python"}) {
     if (!has("samples")) break;
-    NL_TRY(times[key],
-           rows_of(connection, fmt::format(kFunctions, is_python, top), {"own_ns", "total_ns", "all_ns"}));
+    NL_CHECK(ask(key, {"own_ns", "total_ns", "all_ns"}));
     add_shares(times[key]);
   }
   return times;
+}
+
+Result<json> recorded_part(const NamedRun& named, const json& document, const std::string& window,
+                           int64_t top) {
+  if (window != "whole") return json(nullptr);
+  NL_TRY(const auto files, store::run_files(named.bundle));
+  return recorded_times(files, document, top);
 }
 
 std::string recorded_times_text(const json& times, const TextStyle& style) {

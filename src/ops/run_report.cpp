@@ -2,6 +2,7 @@
 
 #include "ops/analysis_options.h"
 #include "ops/named_analysis.h"
+#include "ops/recorded_times.h"
 #include "ops/run_state.h"
 #include "report/report_json.h"
 #include "store/run_document.h"
@@ -23,6 +24,7 @@ Result<json> make_run_report(Context& context, const NamedRun& named, const json
     input.labels[label.key] = {{"value", counts.value}, {"origin", store::origin_name(counts.origin)}};
   }
   input.analysis = std::move(analysis.data);
+  NL_TRY(input.analysis["recorded_times"], recorded_part(named, input.document, options.window, input.top));
   return report::make_report(std::move(input));
 }
 

@@ -43,6 +43,7 @@ class Figures {
       if (!collectives["straggler"].is_null())
         add_without_query("rank-waits", "Waits of ranks", "waits follow from the matched calls");
     }
+    add_recorded(analysis_.value("recorded_times", json()));
     return list_;
   }
 
@@ -216,6 +217,19 @@ class Figures {
     }
     add("counters", "Counters by kernel", counters_sql(top_),
         {"kernel_name", "device_name", "replay_ns", "launches"}, std::move(rows));
+  }
+
+  void add_recorded(const json& times) {
+    if (times.is_null()) return;
+    const auto add_list = [&](const char* key, const char* title, const std::vector<const char*>& columns) {
+      if (!times[key].empty())
+        add(std::string("recorded-") + key, title, times["queries"][key], columns,
+            first_rows(times[key], columns));
+    };
+    add_list("scopes", "Scopes", {"name", "calls", "own_ns", "total_ns"});
+    add_list("functions", "Functions", {"name", "own_ns", "total_ns", "all_ns"});
+    add_list("python", "Python functions", {"name", "own_ns", "total_ns", "all_ns"});
+    add_list("waits", "Threads that did not run", {"name", "times", "total_ns"});
   }
 
   std::vector<std::string> graph_calls() const { return {graph_calls_.begin(), graph_calls_.end()}; }

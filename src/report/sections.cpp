@@ -549,11 +549,57 @@ Section options(const json& report) {
   return section;
 }
 
+Cell name_or_none(const json& row) {
+  return name(row["name"].is_null() ? "(no name)" : row["name"].get<std::string>());
+}
+
+Section recorded_functions(const json& rows, const char* id, const char* title) {
+  Section section{id, title};
+  section.table.columns = {"Function", "Share", "", "Own time", "Total time"};
+  for (const json& row : rows)
+    section.table.rows.push_back({name_or_none(row), share(row["share"]), share_bar(row["share"]),
+                                  duration(row["own_ns"]), duration(row["total_ns"])});
+  return section;
+}
+
+/// A program under `record`: its scopes, and where its processors' time was sampled.
+Chapter recorded_chapter(const json& times) {
+  Chapter chapter{"recorded", "The recorded program", {}};
+  if (!times["scopes"].empty()) {
+    Section section{"recorded-scopes", "Scopes"};
+    section.table.columns = {"Scope", "Own time", "Total time", "Calls"};
+    for (const json& row : times["scopes"])
+      section.table.rows.push_back(
+          {name_or_none(row), duration(row["own_ns"]), duration(row["total_ns"]), count(row["calls"])});
+    section.notes.push_back("Own time is that which no scope inside of a scope has.");
+    chapter.sections.push_back(std::move(section));
+  }
+  if (!times["functions"].empty())
+    chapter.sections.push_back(recorded_functions(times["functions"], "recorded-functions",
+                                                  "Functions, by the sampled processor time"));
+  if (!times["python"].empty())
+    chapter.sections.push_back(recorded_functions(times["python"], "recorded-python",
+                                                  "Python functions, with what they call in C as their own"));
+  if (!times["waits"].empty()) {
+    Section section{"recorded-waits", "Threads that did not run"};
+    section.table.columns = {"Why", "Time", "Times"};
+    for (const json& row : times["waits"])
+      section.table.rows.push_back({name_or_none(row), duration(row["total_ns"]), count(row["times"])});
+    section.notes.push_back("The sum over all threads.");
+    chapter.sections.push_back(std::move(section));
+  }
+  return chapter;
+}
+
 }  // namespace
 
 std::vector<Chapter> chapters_of(const json& report) {
   std::vector<Chapter> chapters;
   for (const json& device : report["analysis"]["devices"]) chapters.push_back(device_chapter(report, device));
+  const json recorded = report["analysis"].value("recorded_times", json());
+  if (!recorded.is_null())
+    if (Chapter chapter = recorded_chapter(recorded); !chapter.sections.empty())
+      chapters.push_back(std::move(chapter));
   if (!report["analysis"]["phases"].empty()) {
     Section section{"phases", "Phases"};
     section.table = phases_table(report);

@@ -33,6 +33,7 @@ class Summary {
       add_memory(device);
       break;
     }
+    add_recorded();
     add_counters();
     add_steps();
     add_findings();
@@ -75,8 +76,32 @@ class Summary {
                       limiter["words"].get<std::string>()),
           (work ? "decomposition-" : "idle-") + device_id(limiter));
     }
-    if (limiters.empty())
+    if (limiters.empty() && !has_recorded_times())
       say("The run has no timed work, so that nothing can be said of its time.", "window");
+  }
+
+  bool has_recorded_times() const {
+    const json times = analysis_.value("recorded_times", json());
+    return !times.is_null() && (!times["scopes"].empty() || !times["functions"].empty());
+  }
+
+  void add_recorded() {
+    if (!has_recorded_times()) return;
+    const json& times = analysis_["recorded_times"];
+    for (const char* const key : {"python", "functions"}) {
+      if (times[key].empty() || times[key][0]["share"].is_null()) continue;
+      const json& first = times[key][0];
+      say(fmt::format("Of the sampled processor time {} was in the {} {}.", percent_text(first["share"]),
+                      std::string_view(key) == "python" ? "Python function" : "function",
+                      first["name"].is_null() ? "(no name)" : name_of(first, "name")),
+          std::string("recorded-") + key);
+    }
+    if (times["scopes"].empty() || times["scopes"][0]["own_ns"].is_null()) return;
+    const json& scope = times["scopes"][0];
+    say(fmt::format("The scope with the most time of its own is {}: {} in {}.",
+                    scope["name"].is_null() ? "(no name)" : name_of(scope, "name"),
+                    duration_text(scope["own_ns"]), counted(scope["calls"], "call")),
+        "recorded-scopes");
   }
 
   /// What a counter profiler saw of the kernel that it replayed longest.

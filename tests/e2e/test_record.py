@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import json
 import os
 import pathlib
 import shutil
@@ -87,6 +88,26 @@ def test_a_program_becomes_a_run(recorder, tmp_path):
     assert recordings(recorder) == [] and recorder.leftovers() == []
     shown = recorder("show", run).out
     assert "recorded: " in shown
+
+
+@needs_extension
+def test_the_report_of_a_recording(recorder, tmp_path):
+    """Each figure with the query that gives it again."""
+    options = ["--python", "--off-cpu", "--hz", "999"] if can_sample(recorder) else []
+    run = recorder("record", *options, "--json", "--", sys.executable, tmp_path / "program.py").data["run_id"]
+    recorder("report", run, "--format", "json", "--output", tmp_path / "report")
+    path = tmp_path / "report/report.json"
+    recorder("report", "--verify", path)
+    report = json.loads(path.read_text())
+    recorded = {figure["id"]: figure for figure in report["figures"] if figure["id"].startswith("recorded-")}
+    assert {"recorded-scopes"} | ({"recorded-functions", "recorded-python", "recorded-waits"} if options else set()) == set(recorded)
+    for figure in recorded.values():
+        rows = recorder.rows(run, figure["sql"])
+        assert all(list(row) == figure["columns"] for row in rows), figure["id"]
+        assert [list(row.values()) for row in rows] == figure["rows"], figure["id"]
+    assert any("The scope with the most time of its own is attention" in line["text"] for line in report["summary"])
+    text = recorder("analyze", run).out
+    assert "Top scopes" in text and "Clocks" not in text
 
 
 def test_a_program_without_markers(recorder):

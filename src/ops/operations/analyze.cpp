@@ -45,14 +45,6 @@ constexpr char kResult[] = R"({
                        "l2_hit_pct", "dram_pct", "dram_bytes_per_s", "sm_pct", "memory_pct", "intensity", "bound",
                        "roof_share", "absent"]}}}}}})";
 
-/// What a recording of the program says; of the whole run alone.
-Result<json> recorded_part(const NamedRun& named, const store::RunFiles& files,
-                           const analyze::AnalysisOptions& options) {
-  if (options.window != "whole") return json(nullptr);
-  NL_TRY(const json document, store::read_run_document(named.bundle + "/run.json"));
-  return recorded_times(files, document, options.top);
-}
-
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto options, analysis_options(context, parameters));
@@ -62,7 +54,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
   outcome.data["run_id"] = named.run_id;
   NL_TRY(const auto files, store::run_files(named.bundle));
   NL_TRY(outcome.data["iterations"], iteration_times(files));
-  NL_TRY(outcome.data["recorded_times"], recorded_part(named, files, options));
+  NL_TRY(const json document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(outcome.data["recorded_times"], recorded_part(named, document, options.window, options.top));
   if (std::string warning = overhead_warning(outcome.data["iterations"]); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
   const std::string id = short_id(named.run_id);
