@@ -292,7 +292,11 @@ class Telemetry {
 
   void left_out(const std::string& name) {
     auto& names = info_.extensions["telemetry"]["left_out_columns"];
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(repaired_utf8(name));
+    const std::string text = repaired_utf8(name);
+    const auto is_it = [&](const nlohmann::json& known) {
+      return known.get_ref<const std::string&>() == text;
+    };
+    if (std::none_of(names.begin(), names.end(), is_it)) names.push_back(text);
   }
 
   void set_units(const Fields& words) {
