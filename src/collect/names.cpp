@@ -1,5 +1,6 @@
 #include "collect/names.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace nl::collect {
@@ -55,8 +56,8 @@ uint32_t add_name(NameTable& table, std::string_view domain, std::string_view te
   const size_t bytes = domain.size() + text.size();
   if (name >= wire::kMaxNames || bytes > NameTable::kTextBytes - table.text_used) return 0;
   char* const at = table.text + table.text_used;
-  std::memcpy(at, domain.data(), domain.size());
-  std::memcpy(at + domain.size(), text.data(), text.size());
+  std::copy(domain.begin(), domain.end(), at);  // not memcpy: an empty text may have no address
+  std::copy(text.begin(), text.end(), at + domain.size());
   table.entries[name] = {table.text_used, static_cast<uint16_t>(domain.size()),
                          static_cast<uint16_t>(text.size())};
   table.text_used += static_cast<uint32_t>(bytes);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "collect/markers.h"
@@ -100,7 +101,7 @@ bool category_text(Handle domain, uint32_t category, char (&out)[wire::kMaxNameB
     const uint32_t name = known.name.load(std::memory_order_acquire);
     if (name == 0 || known.domain != domain || known.category != category) continue;
     const std::string_view text = name_text(name);
-    memcpy(out, text.data(), text.size());
+    std::copy(text.begin(), text.end(), out);
     out[text.size()] = '\0';
     return true;
   }
@@ -170,7 +171,7 @@ class Marker {
       return;
     }
     name_ = name_in(in, "(message)");
-    memcpy(message_, message.data(), message.size());
+    std::copy(message.begin(), message.end(), message_);
     message_[message.size()] = '\0';
     const neurolens::Attribute attribute("message", message_);
     keep(neurolens::AttributeText(&attribute, 1));
