@@ -25,10 +25,9 @@ uint32_t hash_of(std::string_view domain, std::string_view text) {
 
 bool is_name(const NameTable& table, uint32_t name, std::string_view domain, std::string_view text) {
   const NameTable::Entry& entry = table.entries[name];
-  const char* const at = table.text + entry.offset;
-  return entry.domain_bytes == domain.size() && entry.name_bytes == text.size() &&
-         std::memcmp(at, domain.data(), domain.size()) == 0 &&
-         std::memcmp(at + domain.size(), text.data(), text.size()) == 0;
+  const std::string_view its_domain(table.text + entry.offset, entry.domain_bytes);
+  const std::string_view its_text(its_domain.data() + its_domain.size(), entry.name_bytes);
+  return its_domain == domain && its_text == text;
 }
 
 /// The slot that holds the name, or the free one where it belongs. There is one: half of them stay free.
