@@ -110,7 +110,10 @@ Result<GivenUp> Segments::flush() {
     segment.file.forget_waiting();
   }
   segment.waiting = 0;
-  if (options_.is_flight_recorder && segment.file.bytes() > options_.limit_bytes / 2) NL_CHECK(rotate());
+  // With room for the markers of one more flush, so that two files stay below the limit.
+  const int64_t half = options_.limit_bytes / 2;
+  const bool is_long = segment.file.bytes() > std::max(half - kEndingBytes, half / 2);
+  if (options_.is_flight_recorder && is_long) NL_CHECK(rotate());
   return std::exchange(given_up_, {});
 }
 

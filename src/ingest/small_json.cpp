@@ -1,5 +1,7 @@
 #include "ingest/small_json.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 
 namespace nl::ingest {
@@ -25,6 +27,22 @@ bool nests_too_deep(std::string_view text, int max_depth) {
   return false;
 }
 
+/// All of it, in pieces that grow with it: most are far below the limit.
+Result<std::string> read_small(ByteSource& source) {
+  constexpr size_t kFirstPiece = 64 << 10;
+  std::string text;
+  for (;;) {
+    const size_t had = text.size();
+    text.resize(had + std::min(std::max(had, kFirstPiece), kMaxSmallJsonBytes + 1 - had));
+    NL_TRY(const size_t got, source.read(text.data() + had, text.size() - had));
+    text.resize(had + got);
+    if (got == 0) return text;
+    if (text.size() > kMaxSmallJsonBytes)
+      return Error{ErrorCode::kLimit,
+                   "the file is larger than " + std::to_string(kMaxSmallJsonBytes) + " bytes"};
+  }
+}
+
 }  // namespace
 
 nlohmann::json parse_small_json(std::string_view text, int max_depth) {
@@ -48,13 +66,8 @@ std::optional<int64_t> whole_number(const nlohmann::json& object, const char* ke
 }
 
 Result<nlohmann::json> read_small_json(ByteSource& source) {
-  std::string text(kMaxSmallJsonBytes + 1, '\0');
-  NL_TRY(const size_t size, source.read(text.data(), text.size()));
-  if (size > kMaxSmallJsonBytes) {
-    return Error{ErrorCode::kLimit,
-                 "the file is larger than " + std::to_string(kMaxSmallJsonBytes) + " bytes"};
-  }
-  auto json = parse_small_json(std::string_view(text).substr(0, size));
+  NL_TRY(const std::string text, read_small(source));
+  auto json = parse_small_json(text);
   if (json.is_discarded()) {
     return Error{ErrorCode::kBadInput, "the JSON is not valid", "the file is truncated or of another format"};
   }
