@@ -33,7 +33,7 @@ target_link_options(neurolens_collect PRIVATE $<$<CONFIG:Release>:-s>)
 
 # Its bytes are a part of the program that records.
 set(collector ${CMAKE_BINARY_DIR}/lib/libneurolens_collect.so)
-set_source_files_properties(src/capture/collector_library.cpp PROPERTIES OBJECT_DEPENDS ${collector}
+set_source_files_properties(src/capture/record/collector_library.cpp PROPERTIES OBJECT_DEPENDS ${collector}
   COMPILE_DEFINITIONS NEUROLENS_COLLECTOR_FILE="${collector}")
 add_dependencies(nl_capture neurolens_collect)
 

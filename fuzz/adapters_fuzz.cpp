@@ -14,7 +14,7 @@
 
 #include "base/json.h"
 #include "ingest/adapter.h"
-#include "ingest/byte_source.h"
+#include "ingest/source/byte_source.h"
 #include "model/batch.h"
 #include "model/run_file.h"
 #include "model/run_info.h"

@@ -36,7 +36,7 @@ def cli_page():
 
 def metrics_page():
     data = json.loads(answer("metrics", "--json"))["data"]
-    lines = ["# Metrics", "", "Written by tools/generate-docs from src/analyze/metrics.def.", "",
+    lines = ["# Metrics", "", "Written by tools/generate-docs from src/analyze/metrics/metrics.def.", "",
              "Every value is for one device of one rank in one window, in integer nanoseconds where its unit is ns. A value",
              "that cannot be known is absent and says why; whatever is computed from it is absent for the same reason. The",
              "version counts changes of the formula. *lower*, *higher*: what is better.", ""]

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "base/json.h"
-#include "capture/recorder.h"
+#include "capture/record/recorder.h"
 
 namespace {
 

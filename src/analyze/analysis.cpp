@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "analyze/limiter.h"
-#include "analyze/strip.h"
+#include "analyze/time/limiter.h"
+#include "analyze/time/strip.h"
 #include "model/batch.h"
 
 namespace nl::analyze {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "analyze/device_metrics.h"
-#include "analyze/memory.h"
-#include "analyze/op_roofline.h"
-#include "analyze/taxonomy.h"
-#include "analyze/thread_pool.h"
+#include "analyze/load/memory.h"
+#include "analyze/load/thread_pool.h"
+#include "analyze/names/taxonomy.h"
+#include "analyze/roofline/op_roofline.h"
 #include "base/json.h"
 
 namespace nl::analyze {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyze/copy_kinds.h"
+#include "analyze/names/copy_kinds.h"
 #include "model/batch.h"
 
 namespace nl::analyze {

@@ -1,9 +1,9 @@
 #pragma once
 // The metrics of one device in one window, as metrics.def declares them.
 
-#include "analyze/attribution.h"
-#include "analyze/metric.h"
-#include "analyze/prepared_run.h"
+#include "analyze/metrics/metric.h"
+#include "analyze/time/attribution.h"
+#include "analyze/time/prepared_run.h"
 
 namespace nl::analyze {
 

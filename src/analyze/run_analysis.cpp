@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "analyze/collectives.h"
-#include "analyze/engine_layers.h"
-#include "analyze/finding.h"
-#include "analyze/launch_counters.h"
 #include "analyze/loaded_run.h"
-#include "analyze/rule_set.h"
-#include "analyze/source_joins.h"
+#include "analyze/roofline/launch_counters.h"
+#include "analyze/rules/finding.h"
+#include "analyze/rules/rule_set.h"
+#include "analyze/time/collectives.h"
+#include "analyze/time/engine_layers.h"
+#include "analyze/time/source_joins.h"
 #include "analyze/work_pattern.h"
 
 namespace nl::analyze {

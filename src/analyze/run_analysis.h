@@ -2,7 +2,7 @@
 // The whole analysis of a run in a bundle: from its tables to JSON.
 
 #include "analyze/analysis.h"
-#include "analyze/finding.h"
+#include "analyze/rules/finding.h"
 
 namespace nl::analyze {
 

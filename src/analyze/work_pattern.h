@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "analyze/prepared_run.h"
+#include "analyze/time/prepared_run.h"
 #include "base/json.h"
 
 namespace nl::analyze {

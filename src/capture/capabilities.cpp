@@ -7,8 +7,8 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "capture/gpu_telemetry.h"
-#include "capture/onnx_runtime.h"
-#include "capture/perf_event.h"
+#include "capture/model/onnx_runtime.h"
+#include "capture/sample/perf_event.h"
 
 namespace nl::capture {
 namespace {

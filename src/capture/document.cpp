@@ -1,7 +1,9 @@
 #include "capture/document.h"
 
+#include "base/files.h"
+#include "base/sha256.h"
 #include "capture/capabilities.h"
-#include "capture/host.h"
+#include "capture/run/host.h"
 
 namespace nl::capture {
 
@@ -23,6 +25,12 @@ nlohmann::json clock_pair_json(const wire::ClockPair& pair) {
           {"unix_ns", pair.unix_ns},
           {"bound_ns", pair.bound_ns},
           {"boot_id", boot_id()}};
+}
+
+Result<nlohmann::json> file_json(const std::string& path) {
+  NL_TRY(const int64_t bytes, file_size(path));
+  NL_TRY(const std::string sha256, sha256_of_file(path));
+  return nlohmann::json{{"path", path}, {"bytes", bytes}, {"sha256", sha256}};
 }
 
 std::string document_text(const nlohmann::json& document) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "wire/clock_pair.h"
 
 namespace nl::capture {
@@ -14,6 +15,9 @@ nlohmann::json describe_capture(const std::string& command, const std::string& f
 
 /// As the document has it under `clock`.
 nlohmann::json clock_pair_json(const wire::ClockPair& pair);
+
+/// {path, bytes, sha256} of a model or an input.
+Result<nlohmann::json> file_json(const std::string& path);
 
 /// The text of the file: what it is comes first.
 std::string document_text(const nlohmann::json& document);

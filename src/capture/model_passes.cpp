@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "capture/document.h"
-#include "capture/npz.h"
+#include "capture/model/npz.h"
 
 namespace nl::capture {
 namespace {

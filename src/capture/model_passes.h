@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "capture/model_inputs.h"
-#include "capture/onnx_runtime.h"
+#include "capture/model/model_inputs.h"
+#include "capture/model/onnx_runtime.h"
 
 namespace nl::capture {
 

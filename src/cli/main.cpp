@@ -1,11 +1,11 @@
 // The command line: made from the registry of operations, no logic of its own. Besides, the program starts
 // itself as the process that runs a model, see capture/model_passes.h, or that times a command, see
-// capture/timed_command.h.
+// capture/run/timed_command.h.
 
 #include <cstring>
 
 #include "capture/model_passes.h"
-#include "capture/timed_command.h"
+#include "capture/run/timed_command.h"
 #include "cli/command_line.h"
 
 int main(int argc, char** argv) {

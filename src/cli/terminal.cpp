@@ -10,7 +10,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "ops/text.h"
+#include "ops/text/text.h"
 
 namespace nl::cli {
 namespace {

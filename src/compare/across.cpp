@@ -190,7 +190,7 @@ json times_json(const Side& side) {
 /// What the source and the table of peaks say of the device; nothing of it for a run without a time line.
 json device_json(const analyze::MeasuredDevice& device) {
   const auto& peaks = device.roofline.peaks;
-  const auto known = [](const analyze::Known<double>& value) { return optional_ratio(value.optional()); };
+  const auto known = [](const Known<double>& value) { return optional_ratio(value.optional()); };
   const auto metric = [&](analyze::Metric id) { return known(device.metrics.get(id)); };
   return {{"device", device.name.empty() ? json(nullptr) : json(device.name)},
           {"bandwidth_bytes_per_s", peaks ? known(peaks->bandwidth) : json(nullptr)},

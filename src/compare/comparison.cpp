@@ -8,7 +8,7 @@
 #include <set>
 
 #include "analyze/run_analysis.h"
-#include "analyze/strip.h"
+#include "analyze/time/strip.h"
 #include "assemble/assemble.h"
 #include "compare/across.h"
 #include "compare/apportion.h"

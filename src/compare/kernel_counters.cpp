@@ -1,6 +1,6 @@
 #include "compare/kernel_counters.h"
 
-#include "analyze/launch_counters.h"
+#include "analyze/roofline/launch_counters.h"
 #include "assemble/launch_match.h"
 
 namespace nl::compare {

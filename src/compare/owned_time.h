@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "analyze/devices.h"
+#include "analyze/load/devices.h"
 
 namespace nl::compare {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "analyze/idle.h"
-#include "analyze/op_class.h"
+#include "analyze/names/op_class.h"
+#include "analyze/time/idle.h"
 
 namespace nl::compare {
 

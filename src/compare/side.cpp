@@ -5,10 +5,10 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analyze/engine_layers.h"
-#include "analyze/launch_counters.h"
-#include "analyze/module_paths.h"
+#include "analyze/load/module_paths.h"
+#include "analyze/roofline/launch_counters.h"
 #include "analyze/run_analysis.h"
+#include "analyze/time/engine_layers.h"
 #include "compare/owned_time.h"
 
 namespace nl::compare {

@@ -9,8 +9,8 @@
 #include <span>
 #include <string_view>
 
-#include "analyze/idle.h"
-#include "analyze/op_class.h"
+#include "analyze/names/op_class.h"
+#include "analyze/time/idle.h"
 #include "analyze/work_pattern.h"
 
 namespace nl::fingerprint {

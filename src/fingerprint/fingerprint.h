@@ -24,7 +24,7 @@ struct Fingerprint {
   }
 };
 
-/// From the measures of a run (ops/run_measures.h, all detail). bad_input if they lack a member.
+/// From the measures of a run (ops/runs/run_measures.h, all detail). bad_input if they lack a member.
 Result<Fingerprint> fingerprint_of(const nlohmann::json& measures);
 
 /// The column of an op type in `ops`.

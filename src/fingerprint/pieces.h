@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/op_class.h"
+#include "analyze/names/op_class.h"
 #include "analyze/work_pattern.h"
 #include "base/json.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ingest/byte_source.h"
 #include "ingest/process_tracks.h"
+#include "ingest/source/byte_source.h"
 #include "model/run_info.h"
 #include "model/run_sink.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "ingest/adapter.h"
-#include "ingest/byte_source.h"
+#include "ingest/source/byte_source.h"
 
 namespace nl::ingest {
 

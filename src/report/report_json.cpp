@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "analyze/metric.h"
+#include "analyze/metrics/metric.h"
 #include "base/number_text.h"
 #include "report/escape.h"
 #include "report/figures.h"

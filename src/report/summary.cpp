@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr size_t kNameInSentence = 80;
 
 std::string name_of(const json& row, const char* key) {
-  return visible(row[key].get<std::string>(), kNameInSentence);
+  return row[key].is_null() ? "(no name)" : visible(row[key].get<std::string>(), kNameInSentence);
 }
 
 class Summary {
@@ -93,13 +93,12 @@ class Summary {
       const json& first = times[key][0];
       say(fmt::format("Of the sampled processor time {} was in the {} {}.", percent_text(first["share"]),
                       std::string_view(key) == "python" ? "Python function" : "function",
-                      first["name"].is_null() ? "(no name)" : name_of(first, "name")),
+                      name_of(first, "name")),
           std::string("recorded-") + key);
     }
     if (times["scopes"].empty() || times["scopes"][0]["own_ns"].is_null()) return;
     const json& scope = times["scopes"][0];
-    say(fmt::format("The scope with the most time of its own is {}: {} in {}.",
-                    scope["name"].is_null() ? "(no name)" : name_of(scope, "name"),
+    say(fmt::format("The scope with the most time of its own is {}: {} in {}.", name_of(scope, "name"),
                     duration_text(scope["own_ns"]), counted(scope["calls"], "call")),
         "recorded-scopes");
   }

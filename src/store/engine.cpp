@@ -225,13 +225,21 @@ Result<Connection> Engine::connect() {
   return Connection(database_, connection);
 }
 
-std::string sql_quoted(std::string_view text) {
-  std::string out = "'";
+static std::string in_quotes(std::string_view text, char quote) {
+  std::string out(1, quote);
   for (const char c : text) {
     out += c;
-    if (c == '\'') out += c;
+    if (c == quote) out += c;
   }
-  return out + "'";
+  return out + quote;
+}
+
+std::string sql_quoted(std::string_view text) {
+  return in_quotes(text, '\'');
+}
+
+std::string sql_identifier(std::string_view name) {
+  return in_quotes(name, '"');
 }
 
 }  // namespace nl::store

@@ -128,5 +128,7 @@ class EngineStart {
 
 /// 'text' with quotes doubled.
 std::string sql_quoted(std::string_view text);
+/// A name as SQL, in double quotes.
+std::string sql_identifier(std::string_view name);
 
 }  // namespace nl::store

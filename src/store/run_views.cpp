@@ -219,13 +219,14 @@ Result<RunFiles> run_files(const std::string& bundle) {
   // Every question comes by here: the schema was checked when the document was written, and verify checks it
   // again.
   NL_TRY(const nlohmann::json document, read_run_document_quickly(bundle + "/run.json"));
-  RunFiles files{bundle, derived_folder(bundle), {}, {}};
+  RunFiles files{bundle, derived_folder(bundle)};
   if (!path_exists(files.derived + "/complete")) files.derived.clear();
   try {
     for (const auto& clock : document.at("clocks")) {
       files.clocks.push_back({clock.at("kind") == "unix", clock.at("base_unix_ns"),
                               clock.value("resolution_ns", int64_t{1}), clock.value("identity", "")});
     }
+    for (const auto& source : document.at("sources")) files.formats.insert(source.at("format"));
     for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
   } catch (const nlohmann::json::exception& e) {
     return Error{ErrorCode::kBadInput, "run.json is damaged: " + bundle + ": " + e.what(),

@@ -19,6 +19,7 @@ struct RunFiles {
   std::string derived;                         ///< folder with the derived tables; empty if there is none
   std::vector<ClockBase> clocks = {};          ///< of run.json
   std::map<std::string, int64_t> tables = {};  ///< rows of the fact tables that run.json lists
+  std::set<std::string> formats = {};          ///< of its sources
 };
 
 /// Looks at the bundle. `derived` is set if the current derived tables are there.

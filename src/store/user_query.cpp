@@ -348,15 +348,6 @@ void make_unique(std::vector<ResultColumn>& columns) {
   }
 }
 
-std::string sql_identifier(std::string_view name) {
-  std::string out = "\"";
-  for (const char c : name) {
-    out += c;
-    if (c == '"') out += c;
-  }
-  return out + "\"";
-}
-
 /// Sums of whole numbers have 128 bits, for which Parquet has no type: the engine would round them to double.
 std::string with_exact_sums(const std::string& sql, const Shape& shape) {
   std::string select;

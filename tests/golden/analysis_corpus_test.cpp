@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analyze/device_metrics.h"
-#include "analyze/taxonomy.h"
+#include "analyze/names/taxonomy.h"
 #include "corpus.h"
 
 namespace nl::golden {

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "ops/import_file.h"
+#include "ops/import/import_file.h"
 #include "store/run_views.h"
 
 namespace nl::golden {

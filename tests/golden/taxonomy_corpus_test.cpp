@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 
-#include "analyze/taxonomy.h"
+#include "analyze/names/taxonomy.h"
 #include "corpus.h"
 #include "ingest/adapter.h"
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "capture/recorder.h"
+#include "capture/record/recorder.h"
 #include "recorded.h"
 
 namespace nl::cupti {

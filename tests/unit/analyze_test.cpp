@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "analyze/attribution.h"
-#include "analyze/copy_kinds.h"
-#include "analyze/host_calls.h"
-#include "analyze/idle.h"
-#include "analyze/launches.h"
-#include "analyze/windows.h"
+#include "analyze/load/host_calls.h"
+#include "analyze/load/launches.h"
+#include "analyze/load/windows.h"
+#include "analyze/names/copy_kinds.h"
+#include "analyze/time/attribution.h"
+#include "analyze/time/idle.h"
 
 namespace nl::analyze {
 namespace {

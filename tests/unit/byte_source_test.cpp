@@ -1,4 +1,4 @@
-#include "ingest/byte_source.h"
+#include "ingest/source/byte_source.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "analyze/collectives.h"
+#include "analyze/time/collectives.h"
 
 #include <gtest/gtest.h>
 

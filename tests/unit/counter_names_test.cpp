@@ -1,4 +1,4 @@
-#include "analyze/counter_names.h"
+#include "analyze/names/counter_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Samples of a real program, from the kernel to the rows of an import.
 
-#include "capture/cpu_sampler.h"
+#include "capture/sample/cpu_sampler.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "capture/frame_names.h"
+#include "capture/sample/frame_names.h"
 #include "ingest/adapter.h"
 
 namespace nl::capture {

@@ -1,4 +1,4 @@
-#include "analyze/device_peaks.h"
+#include "analyze/roofline/device_peaks.h"
 
 #include <gtest/gtest.h>
 

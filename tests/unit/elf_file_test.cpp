@@ -1,6 +1,6 @@
 // Symbols of real and of damaged files, and of maps of generated code.
 
-#include "capture/elf_file.h"
+#include "capture/sample/elf_file.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <random>
 
 #include "base/files.h"
-#include "capture/frame_names.h"
+#include "capture/sample/frame_names.h"
 
 namespace nl::capture {
 namespace {

@@ -1,4 +1,4 @@
-#include "capture/host.h"
+#include "capture/run/host.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
-#include "analyze/intervals.h"
+#include "analyze/load/intervals.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "analyze/devices.h"
-#include "analyze/idle.h"
+#include "analyze/load/devices.h"
+#include "analyze/time/idle.h"
 
 namespace nl::analyze {
 namespace {

@@ -1,11 +1,11 @@
-#include "ingest/json_array.h"
+#include "ingest/json/json_array.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "base/json.h"
-#include "ingest/json_cursor.h"
+#include "ingest/json/json_cursor.h"
 
 namespace nl::ingest {
 namespace {

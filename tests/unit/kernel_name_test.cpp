@@ -1,4 +1,4 @@
-#include "analyze/kernel_name.h"
+#include "analyze/names/kernel_name.h"
 
 #include <gtest/gtest.h>
 

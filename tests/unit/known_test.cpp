@@ -1,4 +1,4 @@
-#include "analyze/known.h"
+#include "base/known.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/labels.h"
-#include "ops/sidecar.h"
+#include "ops/runs/sidecar.h"
 
 namespace nl {
 namespace {

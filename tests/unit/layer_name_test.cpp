@@ -1,4 +1,4 @@
-#include "analyze/layer_name.h"
+#include "analyze/names/layer_name.h"
 
 #include <gtest/gtest.h>
 

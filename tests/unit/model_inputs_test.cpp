@@ -1,4 +1,4 @@
-#include "capture/model_inputs.h"
+#include "capture/model/model_inputs.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/files.h"
-#include "capture/npz.h"
+#include "capture/model/npz.h"
 
 namespace nl::capture {
 namespace {

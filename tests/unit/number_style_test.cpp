@@ -1,8 +1,8 @@
-#include "ingest/number_style.h"
+#include "ingest/rows/number_style.h"
 
 #include <gtest/gtest.h>
 
-#include "ingest/metric_unit.h"
+#include "ingest/rows/metric_unit.h"
 
 namespace nl::ingest {
 namespace {

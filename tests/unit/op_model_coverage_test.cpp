@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <map>
 
-#include "analyze/device_peaks.h"
-#include "analyze/op_model.h"
-#include "analyze/roofline.h"
+#include "analyze/models/op_model.h"
+#include "analyze/roofline/device_peaks.h"
+#include "analyze/roofline/roofline.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "store/user_query.h"

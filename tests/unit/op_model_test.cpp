@@ -1,4 +1,4 @@
-#include "analyze/op_model.h"
+#include "analyze/models/op_model.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "capture/pass.h"
+#include "capture/tools/pass.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

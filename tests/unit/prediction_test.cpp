@@ -1,4 +1,4 @@
-#include "analyze/prediction.h"
+#include "analyze/rules/prediction.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

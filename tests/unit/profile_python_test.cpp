@@ -1,6 +1,6 @@
 // What the operation profile takes for Python, and what of a folder of passes it believes.
 
-#include "ops/profile_python.h"
+#include "ops/capture/profile_python.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

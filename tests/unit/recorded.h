@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/recorder.h"
+#include "capture/record/recorder.h"
 #include "ingest/adapter.h"
 #include "neurolens/neurolens.h"
 

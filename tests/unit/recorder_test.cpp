@@ -2,7 +2,7 @@
 // markers in the recording + markers said to be lost = calls, whoever is killed. The collector is linked into
 // the test, so that recorders need no library.
 
-#include "capture/recorder.h"
+#include "capture/record/recorder.h"
 
 #include <sys/resource.h>
 #include <sys/time.h>

@@ -1,4 +1,4 @@
-#include "ops/replay_choice.h"
+#include "ops/capture/replay_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyze/roofline.h"
+#include "analyze/roofline/roofline.h"
 
 #include <gtest/gtest.h>
 

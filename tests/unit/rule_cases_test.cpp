@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
-#include "analyze/finding.h"
-#include "analyze/metric_case.h"
-#include "analyze/rule_set.h"
+#include "analyze/rules/finding.h"
+#include "analyze/rules/metric_case.h"
+#include "analyze/rules/rule_set.h"
 #include "base/files.h"
 #include "shared_engine.h"
 

@@ -1,8 +1,8 @@
-#include "analyze/rule_expression.h"
+#include "analyze/rules/rule_expression.h"
 
 #include <gtest/gtest.h>
 
-#include "analyze/unit.h"
+#include "analyze/rules/unit.h"
 #include "shared_engine.h"
 
 namespace nl::analyze {

@@ -1,13 +1,13 @@
-#include "analyze/rule.h"
+#include "analyze/rules/rule.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "analyze/finding.h"
-#include "analyze/metric_case.h"
-#include "analyze/rule_set.h"
+#include "analyze/rules/finding.h"
+#include "analyze/rules/metric_case.h"
+#include "analyze/rules/rule_set.h"
 #include "base/files.h"
 #include "shared_engine.h"
 

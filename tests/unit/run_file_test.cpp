@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/json_schema.h"
-#include "ingest/run_file_reader.h"
+#include "ingest/formats/run_file/run_file_reader.h"
 
 namespace nl::ingest {
 namespace {

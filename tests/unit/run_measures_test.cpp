@@ -1,11 +1,11 @@
-#include "ops/run_measures.h"
+#include "ops/runs/run_measures.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "base/files.h"
-#include "ops/import_file.h"
-#include "ops/named_analysis.h"
+#include "ops/import/import_file.h"
+#include "ops/runs/named_analysis.h"
 
 namespace nl::ops {
 namespace {

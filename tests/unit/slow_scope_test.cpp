@@ -1,4 +1,4 @@
-#include "capture/slow_scope.h"
+#include "capture/record/slow_scope.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ingest/sqlite_file.h"
+#include "ingest/sqlite/sqlite_file.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -6,7 +6,7 @@
 #include <bit>
 #include <random>
 
-#include "ingest/sqlite_schema.h"
+#include "ingest/sqlite/sqlite_schema.h"
 
 namespace nl::ingest {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/taxonomy.h"
+#include "analyze/names/taxonomy.h"
 
 namespace nl::analyze {
 namespace {

@@ -1,11 +1,11 @@
-#include "analyze/taxonomy.h"
+#include "analyze/names/taxonomy.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <thread>
 
-#include "analyze/lazy_pattern.h"
+#include "analyze/names/lazy_pattern.h"
 #include "cpu_time.h"
 
 namespace nl::analyze {

@@ -1,5 +1,5 @@
 // Numbers and lists as people read them.
-#include "ops/text.h"
+#include "ops/text/text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ingest/track_table.h"
+#include "ingest/formats/chrome/track_table.h"
 
 #include <gtest/gtest.h>
 

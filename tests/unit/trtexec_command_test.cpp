@@ -1,6 +1,6 @@
 // The command line of trtexec, and how it says which TensorRT it is of.
 
-#include "capture/trtexec_command.h"
+#include "capture/tools/trtexec_command.h"
 
 #include <gtest/gtest.h>
 

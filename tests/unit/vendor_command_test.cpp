@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <regex>
 
-#include "capture/ncu_command.h"
-#include "capture/nsys_command.h"
-#include "capture/rocprofv3_command.h"
+#include "capture/tools/ncu_command.h"
+#include "capture/tools/nsys_command.h"
+#include "capture/tools/rocprofv3_command.h"
 
 namespace nl::capture {
 namespace {

@@ -1,4 +1,4 @@
-#include "ingest/wall_clock.h"
+#include "ingest/rows/wall_clock.h"
 
 #include <gtest/gtest.h>
 

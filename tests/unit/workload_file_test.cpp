@@ -1,4 +1,4 @@
-#include "ops/workload_file.h"
+#include "ops/capture/workload_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "capture/workload.h"
+#include "capture/run/workload.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -2,12 +2,11 @@
 
 #include <utility>
 
-#include "ops/analysis_options.h"
-#include "ops/analyze_text.h"
-#include "ops/iteration_times.h"
-#include "ops/named_analysis.h"
-#include "ops/recorded_times.h"
-#include "store/run_document.h"
+#include "ops/runs/analysis_options.h"
+#include "ops/runs/iteration_times.h"
+#include "ops/runs/named_analysis.h"
+#include "ops/runs/recorded_times.h"
+#include "ops/screen/analyze_text.h"
 
 namespace nl::ops {
 namespace {
@@ -54,8 +53,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   outcome.data["run_id"] = named.run_id;
   NL_TRY(const auto files, store::run_files(named.bundle));
   NL_TRY(outcome.data["iterations"], iteration_times(files));
-  NL_TRY(const json document, store::read_run_document(named.bundle + "/run.json"));
-  NL_TRY(outcome.data["recorded_times"], recorded_part(named, document, options.window, options.top));
+  NL_TRY(outcome.data["recorded_times"], recorded_part(files, options.window, options.top));
   if (std::string warning = overhead_warning(outcome.data["iterations"]); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
   const std::string id = short_id(named.run_id);

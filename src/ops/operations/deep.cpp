@@ -7,17 +7,16 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "base/sha256.h"
 #include "capture/document.h"
-#include "capture/host.h"
-#include "ops/deep_passes.h"
-#include "ops/import_file.h"
-#include "ops/nsight_tools.h"
-#include "ops/rocprofv3_tools.h"
-#include "ops/run_labels.h"
-#include "ops/run_names.h"
-#include "ops/run_report.h"
-#include "ops/text.h"
+#include "capture/run/host.h"
+#include "ops/capture/deep_passes.h"
+#include "ops/capture/nsight_tools.h"
+#include "ops/capture/rocprofv3_tools.h"
+#include "ops/import/import_file.h"
+#include "ops/runs/run_labels.h"
+#include "ops/runs/run_names.h"
+#include "ops/runs/run_report.h"
+#include "ops/text/text.h"
 #include "report/report_md.h"
 #include "report/table.h"
 #include "wire/clock_pair.h"
@@ -146,9 +145,8 @@ Result<std::string> private_folder(std::string folder) {
 Result<json> inputs_json(const std::vector<std::string>& paths) {
   json inputs = json::array();
   for (const std::string& path : paths) {
-    NL_TRY(const int64_t bytes, file_size(path));
-    NL_TRY(const std::string sha256, sha256_of_file(path));
-    inputs.push_back({{"path", path}, {"bytes", bytes}, {"sha256", sha256}});
+    NL_TRY(json input, capture::file_json(path));
+    inputs.push_back(std::move(input));
   }
   return inputs;
 }

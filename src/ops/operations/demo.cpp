@@ -3,9 +3,9 @@
 
 #include "base/files.h"
 #include "ops/demo_files.inc"
-#include "ops/run_labels.h"
-#include "ops/run_names.h"
-#include "ops/text.h"
+#include "ops/runs/run_labels.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "store/run_document.h"
 
 namespace nl::ops {

@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "capture/capabilities.h"
 #include "ingest/adapter.h"
-#include "ops/text.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 
 namespace nl::ops {

@@ -3,9 +3,9 @@
 
 #include "base/files.h"
 #include "model/run_file.h"
-#include "ops/run_names.h"
-#include "ops/run_state.h"
-#include "ops/text.h"
+#include "ops/runs/run_names.h"
+#include "ops/runs/run_state.h"
+#include "ops/text/text.h"
 #include "store/run_document.h"
 #include "store/run_file_writer.h"
 

@@ -4,17 +4,17 @@
 #include <charconv>
 #include <map>
 
-#include "analyze/prediction.h"
-#include "ops/named_analysis.h"
-#include "ops/run_names.h"
-#include "ops/text.h"
+#include "analyze/rules/prediction.h"
+#include "ops/runs/named_analysis.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 #include "store/run_document.h"
 
 namespace nl::ops {
 namespace {
 
-using analyze::Known;
+using Known;
 using analyze::MetricSet;
 using nlohmann::json;
 using store::Prediction;
@@ -150,7 +150,7 @@ class RunMetrics {
     auto metrics = metrics_of_run(run_, prediction.window, prediction.device);
     if (metrics) return known_.emplace(key, std::move(*metrics)).first->second;
     const std::string reason = "run " + short_id(run_.run_id) + ": " + metrics.error().message;
-    return known_.emplace(key, analyze::Absent{reason}).first->second;
+    return known_.emplace(key, Absent{reason}).first->second;
   }
 
  private:

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "fingerprint/op_vectors.h"
-#include "ops/run_measures.h"
-#include "ops/text.h"
+#include "ops/runs/run_measures.h"
+#include "ops/text/text.h"
 
 namespace nl::ops {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/core.h>
 
-#include "ops/text.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 
 namespace nl::ops {

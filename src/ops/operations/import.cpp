@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 
-#include "ops/import_file.h"
-#include "ops/run_labels.h"
-#include "ops/run_names.h"
-#include "ops/run_parts.h"
-#include "ops/text.h"
+#include "ops/import/import_file.h"
+#include "ops/import/run_parts.h"
+#include "ops/runs/run_labels.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "store/run_document.h"
 
 namespace nl::ops {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "model/labels.h"
-#include "ops/run_labels.h"
-#include "ops/run_names.h"
-#include "ops/run_state.h"
-#include "ops/text.h"
+#include "ops/runs/run_labels.h"
+#include "ops/runs/run_names.h"
+#include "ops/runs/run_state.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 #include "store/run_document.h"
 

@@ -1,9 +1,9 @@
 #include <fmt/core.h>
 
-#include "analyze/range_lint.h"
-#include "analyze/timeline.h"
-#include "ops/run_names.h"
-#include "ops/text.h"
+#include "analyze/load/timeline.h"
+#include "analyze/rules/range_lint.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "store/run_document.h"
 
 namespace nl::ops {

@@ -1,8 +1,8 @@
 #include <fmt/core.h>
 
-#include "analyze/idle.h"
-#include "analyze/metric.h"
-#include "ops/text.h"
+#include "analyze/metrics/metric.h"
+#include "analyze/time/idle.h"
+#include "ops/text/text.h"
 
 namespace nl::ops {
 namespace {

@@ -5,11 +5,11 @@
 #include "base/files.h"
 #include "base/path_text.h"
 #include "base/text.h"
-#include "ops/profile_onnx.h"
-#include "ops/profile_python.h"
-#include "ops/profile_run.h"
-#include "ops/profile_trtexec.h"
-#include "ops/run_labels.h"
+#include "ops/capture/profile_onnx.h"
+#include "ops/capture/profile_python.h"
+#include "ops/capture/profile_run.h"
+#include "ops/capture/profile_trtexec.h"
+#include "ops/runs/run_labels.h"
 
 namespace nl::ops {
 namespace {

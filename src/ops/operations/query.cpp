@@ -9,8 +9,8 @@
 
 #include "assemble/assemble.h"
 #include "base/files.h"
-#include "ops/run_names.h"
-#include "ops/text.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "store/user_query.h"
 
 namespace nl::ops {

@@ -9,14 +9,14 @@
 #include "base/path_text.h"
 #include "capture/document.h"
 #include "capture/gpu_telemetry.h"
-#include "capture/recorder.h"
-#include "capture/workload.h"
-#include "ops/flight_dumps.h"
-#include "ops/import_file.h"
-#include "ops/record_samples.h"
-#include "ops/run_labels.h"
-#include "ops/run_names.h"
-#include "ops/text.h"
+#include "capture/record/recorder.h"
+#include "capture/run/workload.h"
+#include "ops/capture/flight_dumps.h"
+#include "ops/capture/record_samples.h"
+#include "ops/import/import_file.h"
+#include "ops/runs/run_labels.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 
 namespace nl::ops {
 namespace {
@@ -327,11 +327,7 @@ std::string recording_text(const json& recording, const TextStyle& style) {
   } else {
     out += "\n";
   }
-  int64_t lost = 0;
-  for (const auto& [reason, n] : recording["markers"]["lost"].items()) lost += n.get<int64_t>();
-  return out +
-         fmt::format("  {}  {} recorded, {} lost\n", dim("markers ", style),
-                     grouped(recording["markers"]["recorded"]), grouped(lost)) +
+  return out + fmt::format("  {}  {}\n", dim("markers ", style), tally_text(recording["markers"])) +
          samples_text(recording["samples"], style);
 }
 

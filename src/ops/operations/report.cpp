@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/files.h"
-#include "ops/run_report.h"
-#include "ops/text.h"
+#include "ops/runs/run_report.h"
+#include "ops/text/text.h"
 #include "report/report_html.h"
 #include "report/report_json.h"
 #include "report/report_md.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "analyze/finding.h"
-#include "analyze/metric_case.h"
-#include "analyze/rule_set.h"
+#include "analyze/rules/finding.h"
+#include "analyze/rules/metric_case.h"
+#include "analyze/rules/rule_set.h"
 #include "base/files.h"
-#include "ops/text.h"
+#include "ops/text/text.h"
 #include "store/engine.h"
 
 namespace nl::ops {

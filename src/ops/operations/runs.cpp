@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/path_text.h"
-#include "ops/run_names.h"
-#include "ops/run_state.h"
-#include "ops/text.h"
+#include "ops/runs/run_names.h"
+#include "ops/runs/run_state.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 #include "store/run_search.h"
 

@@ -5,8 +5,8 @@
 #include "model/run_file.h"
 #include "model/run_schema.h"
 #include "model/tables.h"
-#include "ops/text.h"
-#include "ops/validate_file.h"
+#include "ops/import/validate_file.h"
+#include "ops/text/text.h"
 #include "store/run_document.h"
 #include "store/run_views.h"
 

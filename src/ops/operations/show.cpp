@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "assemble/assemble.h"
-#include "ops/iteration_times.h"
-#include "ops/recorded_times.h"
-#include "ops/run_names.h"
-#include "ops/run_state.h"
-#include "ops/text.h"
+#include "ops/runs/iteration_times.h"
+#include "ops/runs/recorded_times.h"
+#include "ops/runs/run_names.h"
+#include "ops/runs/run_state.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 #include "store/run_document.h"
 #include "store/run_summary.h"
@@ -59,7 +59,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto files, store::run_files(named.bundle));
   NL_TRY(json data, store::summarize_run(engine, files, parameters.value("top", 5)));
   NL_TRY(data["iterations"], iteration_times(files));
-  NL_TRY(data["recorded_times"], recorded_times(files, document, parameters.value("top", 5)));
+  NL_TRY(data["recorded_times"], recorded_times(files, parameters.value("top", 5)));
   data["run_id"] = named.run_id;
   data["format"] = document["sources"][0]["format"];
   data["backend"] = document["software"]["backend"];

@@ -5,9 +5,9 @@
 
 #include "base/path_text.h"
 #include "fingerprint/explain.h"
-#include "ops/run_fingerprints.h"
-#include "ops/run_measures.h"
-#include "ops/text.h"
+#include "ops/runs/run_fingerprints.h"
+#include "ops/runs/run_measures.h"
+#include "ops/text/text.h"
 #include "store/run_document.h"
 
 namespace nl::ops {

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/files.h"
-#include "ops/text.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 
 namespace nl::ops {

@@ -1,9 +1,9 @@
 #include <fmt/core.h>
 
 #include "model/labels.h"
-#include "ops/run_labels.h"
-#include "ops/run_names.h"
-#include "ops/text.h"
+#include "ops/runs/run_labels.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 
 namespace nl::ops {

@@ -1,4 +1,4 @@
-#include "ops/trend.h"
+#include "ops/runs/trend.h"
 
 #include <fmt/core.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "base/files.h"
-#include "ops/run_names.h"
-#include "ops/share.h"
-#include "ops/text.h"
+#include "ops/gate/share.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "report/trend_plot.h"
 
 namespace nl::ops {

@@ -4,8 +4,8 @@
 
 #include "base/files.h"
 #include "base/sha256.h"
-#include "ops/run_names.h"
-#include "ops/text.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "store/bundle_writer.h"
 #include "store/engine.h"
 #include "store/ledger.h"

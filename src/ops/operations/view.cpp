@@ -10,10 +10,10 @@
 #include "base/files.h"
 #include "base/path_text.h"
 #include "base/process.h"
-#include "ops/browser.h"
-#include "ops/page_folder.h"
-#include "ops/run_names.h"
-#include "ops/text.h"
+#include "ops/runs/run_names.h"
+#include "ops/screen/browser.h"
+#include "ops/screen/page_folder.h"
+#include "ops/text/text.h"
 
 namespace nl::ops {
 namespace {

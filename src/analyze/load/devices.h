@@ -1,0 +1,54 @@
+#pragma once
+// Device: all work of one device of one rank on one time line, and the unions of its kinds. A run without any
+// device work gets its host as a device whose work are the ops.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/load/timeline.h"
+#include "analyze/names/op_class.h"
+
+namespace nl::analyze {
+
+/// Class of each name of the run: as a kernel, and as an op. By the id of the name.
+struct NameClasses {
+  std::vector<OpClass> kernel;
+  std::vector<OpClass> op;
+};
+
+enum class WorkKind : uint8_t { kCompute, kCommunication, kCopy };
+enum class WorkTable : uint8_t { kKernels, kCopies, kSpans };
+
+struct Work {
+  int64_t start, end;
+  uint32_t row;  ///< in its table
+  uint32_t name;
+  uint32_t launch;  ///< span, or kNoRow
+  uint32_t op;      ///< span, or kNoRow
+  int32_t track;
+  WorkKind kind;
+  WorkTable table;
+};
+
+struct Device {
+  std::optional<int32_t> number;
+  std::optional<int32_t> rank;
+  bool is_host = false;
+  bool has_records = false;  ///< kernels or copies; else its work are spans, e.g. whole inferences
+  std::vector<Work> work;    ///< by start, end, table, row
+  int64_t untimed = 0;       ///< rows without timing, which no figure contains
+  IntervalSet compute, communication, copy, kernels, busy;
+};
+
+/// By rank and number.
+std::vector<Device> devices_of(const Timeline& run, const NameClasses& classes);
+
+/// Exact: compute + exposed_comm + exposed_copy + idle = window.
+struct Decomposition {
+  int64_t window_ns = 0, compute_ns = 0, exposed_comm_ns = 0, exposed_copy_ns = 0, idle_ns = 0, busy_ns = 0;
+  int64_t comm_ns = 0, copy_ns = 0, overlap_ns = 0, kernels_ns = 0;
+};
+Decomposition decompose(const Device& device, const IntervalSet& window);
+
+}  // namespace nl::analyze

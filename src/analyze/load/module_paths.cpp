@@ -1,0 +1,46 @@
+#include "analyze/load/module_paths.h"
+
+namespace nl::analyze {
+namespace {
+
+constexpr std::string_view kModule = "nn.Module: ";
+
+/// "Linear_37" without its number.
+std::string_view module_class(std::string_view name) {
+  name.remove_prefix(kModule.size());
+  const size_t end = name.find_last_not_of("0123456789");
+  return end != std::string_view::npos && name[end] == '_' ? name.substr(0, end) : name;
+}
+
+}  // namespace
+
+bool is_module_frame(std::string_view name) {
+  return name.starts_with(kModule);
+}
+
+ModulePaths::ModulePaths(const Timeline& run) : run_(run), is_module_(run.names.size()) {
+  for (size_t i = 0; i < is_module_.size(); i++) {
+    is_module_[i] = is_module_frame(run.names[static_cast<uint32_t>(i)]);
+    any_ = any_ || is_module_[i];
+  }
+}
+
+const std::string& ModulePaths::around(uint32_t span) {
+  std::vector<uint32_t> chain;
+  while (span != kNoRow && !known_.contains(span)) {
+    chain.push_back(span);
+    span = run_.spans.parent[span];
+  }
+  const std::string* path = span == kNoRow ? &none_ : known_[span];
+  for (auto it = chain.rbegin(); it != chain.rend(); ++it) known_[*it] = path = extended(path, *it);
+  return *path;
+}
+
+const std::string* ModulePaths::extended(const std::string* path, uint32_t span) {
+  const uint32_t name = run_.spans.name[span];
+  if (!is_module_[name]) return path;
+  std::string longer = *path + (path->empty() ? "" : " / ") + std::string(module_class(run_.names[name]));
+  return &paths_.emplace(longer, longer).first->second;
+}
+
+}  // namespace nl::analyze

@@ -1,0 +1,35 @@
+#pragma once
+// Where in the model a span lies: the nn.Module frames around it, as the profiler of PyTorch records them.
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/load/timeline.h"
+
+namespace nl::analyze {
+
+/// Whether a frame of this name is a module's.
+bool is_module_frame(std::string_view name);
+
+/// Paths of modules around spans, each found once: "Bert / BertLayer / Linear", without instance numbers.
+class ModulePaths {
+ public:
+  explicit ModulePaths(const Timeline& run);
+  bool any() const { return any_; }
+  /// Empty outside of modules.
+  const std::string& around(uint32_t span);
+
+ private:
+  const std::string* extended(const std::string* path, uint32_t span);
+
+  const Timeline& run_;
+  std::vector<bool> is_module_;
+  bool any_ = false;
+  std::unordered_map<uint32_t, const std::string*> known_;
+  std::map<std::string, std::string> paths_;
+  const std::string none_;
+};
+
+}  // namespace nl::analyze

@@ -1,0 +1,26 @@
+#pragma once
+// What ONNX Runtime tells of its thread pool: for each op, how long the main thread worked in parallel
+// sections, and how long it handed out work and waited for the others.
+
+#include <vector>
+
+#include "analyze/load/intervals.h"
+#include "base/known.h"
+#include "base/result.h"
+#include "store/engine.h"
+
+namespace nl::analyze {
+
+struct PoolSample {
+  int64_t start_ns;  ///< of the op
+  int64_t run_us;
+  int64_t other_us;  ///< distributing, enqueueing, waiting, revoking
+};
+
+/// In the order of spans; empty if the source shows no pool.
+Result<std::vector<PoolSample>> pool_samples(store::Connection& connection);
+
+/// run / (run + other) over the ops that start in the window.
+Known<double> parallel_efficiency(const std::vector<PoolSample>& samples, const IntervalSet& window);
+
+}  // namespace nl::analyze

@@ -1,0 +1,14 @@
+#pragma once
+// The data type and the tile that the name of a kernel states. Unknown is "", never a guess.
+
+#include <string>
+
+#include "analyze/names/kernel_name.h"
+
+namespace nl::analyze {
+
+/// Needs short_name, demangled and functors.
+std::string stated_dtype(const KernelName& name);
+std::string stated_tile(const KernelName& name);
+
+}  // namespace nl::analyze

@@ -1,0 +1,538 @@
+#include "analyze/roofline/launch_counters.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analyze/names/counter_names.h"
+#include "analyze/names/kernel_name.h"
+#include "analyze/roofline/roofline.h"
+
+namespace nl::analyze {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kLaunches[] = R"(
+  SELECT launch_id, kernel_name, dur_ns, device_name, compute_capability, source_id FROM profiled_launches
+  ORDER BY launch_id)";
+constexpr char kAdvice[] = R"(
+  SELECT l.kernel_name, a.rule, a.kind, a.text, a.speedup_kind, a.speedup_pct, count(*)
+  FROM kernel_advice a JOIN profiled_launches l USING (launch_id)
+  WHERE a.speedup_pct IS NOT NULL GROUP BY ALL ORDER BY a.speedup_pct DESC, 1, 2, 3, 4, 5 LIMIT )";
+constexpr double kNsPerSecond = 1e9;
+constexpr double kLargestWhole = 9e18;  // what fits an integer
+
+// ---- Values of one launch
+
+struct Launch {
+  int64_t id = 0;
+  std::string kernel = {};
+  std::optional<int64_t> ns = {};
+  std::string device = {};
+  std::optional<int64_t> source_id = {};
+};
+
+/// One value a meaning; of several names the first in the table of names counts.
+class Values {
+ public:
+  explicit Values(const CounterNames& names) : names_(names), values_(names.meanings().size()) {}
+
+  void add(const CounterName& name, double value) {
+    Entry& entry = values_[name.meaning];
+    if (entry.is_there && entry.rank <= name.rank) return;
+    entry = {true, name.rank, value * name.scale};
+  }
+  void clear() { std::fill(values_.begin(), values_.end(), Entry()); }
+  std::optional<double> get(std::string_view meaning) const {
+    const size_t i = names_.meaning(meaning);
+    if (i == values_.size() || !values_[i].is_there) return std::nullopt;
+    return values_[i].value;
+  }
+
+ private:
+  struct Entry {
+    bool is_there = false;
+    size_t rank = 0;
+    double value = 0;
+  };
+  const CounterNames& names_;
+  std::vector<Entry> values_;
+};
+
+/// Shares and rates: means over launches, weighted by their time.
+struct Figure {
+  const char* key;
+  const char* meaning;
+};
+
+constexpr Figure kFigures[] = {{"achieved_occupancy_pct", "achieved_occupancy"},
+                               {"theoretical_occupancy_pct", "theoretical_occupancy"},
+                               {"warp_efficiency_pct", "warp_efficiency"},
+                               {"sm_pct", "sm_throughput"},
+                               {"memory_pct", "memory_throughput"},
+                               {"dram_pct", "dram_throughput"},
+                               {"l1_hit_pct", "l1_hit_rate"},
+                               {"l2_hit_pct", "l2_hit_rate"},
+                               {"tensor_pct", "tensor_active"},
+                               {"ipc", "ipc"},
+                               {"registers", "registers"},
+                               {"sm_clock_hz", "sm_clock"}};
+constexpr size_t kFigureCount = std::size(kFigures);
+using Figures = std::array<std::optional<double>, kFigureCount>;
+
+/// Operations by data type, and what no counter of the file counts.
+struct Operations {
+  std::map<std::string, double> by_type;
+  std::set<std::string> not_counted;
+
+  double total() const {
+    double sum = 0;
+    for (const auto& [type, count] : by_type) sum += count;
+    return sum;
+  }
+};
+
+/// Counted, or a rate of the clock times the time.
+std::optional<double> counted(const Values& values, const std::string& meaning,
+                              const std::optional<int64_t>& ns) {
+  if (const auto count = values.get(meaning)) return count;
+  const auto rate = values.get(meaning + "_per_cycle");
+  const auto clock = values.get("sm_clock");
+  if (!rate || !clock || !ns) return std::nullopt;
+  return *rate * *clock * static_cast<double>(*ns) / kNsPerSecond;
+}
+
+void add_threads(const Values& values, const std::optional<int64_t>& ns, Operations& out) {
+  for (const std::string type : {"fp64", "fp32", "fp16"}) {
+    const auto add = counted(values, type + "_add", ns);
+    const auto multiply = counted(values, type + "_mul", ns);
+    const auto fused = counted(values, type + "_fma", ns);
+    if (add && multiply && fused) {
+      out.by_type[type] += *add + *multiply + 2 * *fused;
+    } else {
+      out.not_counted.insert(type);
+    }
+  }
+}
+
+/// The whole of a type, or the sum of its parts by type of the result.
+std::optional<double> tensor_operations(const Values& values, const std::string& type) {
+  if (const auto all = values.get("tensor_ops_" + type)) return all;
+  std::optional<double> sum;
+  for (const char* result : {"_to_fp16", "_to_fp32"}) {
+    if (const auto part = values.get("tensor_ops_" + type + result)) sum = sum.value_or(0) + *part;
+  }
+  return sum;
+}
+
+enum class TensorUse { kUnknown, kNone, kLittle, kSome };
+
+/// Up to one percent may be other work of a pipe that the tensor units share.
+constexpr double kLittleTensorPct = 1;
+
+TensorUse tensor_use(const Values& values) {
+  TensorUse use = TensorUse::kUnknown;
+  for (const char* meaning : {"tensor_active", "tensor_active_when_active", "tensor_hmma_active",
+                              "tensor_imma_active", "tensor_dmma_active", "tensor_gmma_active"}) {
+    const auto pct = values.get(meaning);
+    if (!pct) continue;
+    use = std::max(use, *pct > kLittleTensorPct ? TensorUse::kSome
+                        : *pct > 0              ? TensorUse::kLittle
+                                                : TensorUse::kNone);
+  }
+  return use;
+}
+
+Known<Operations> operations_of(const Values& values, const std::optional<int64_t>& ns) {
+  Operations out;
+  add_threads(values, ns, out);
+  bool has_tensor_counts = false;
+  for (const char* type : {"fp64", "tf32", "bf16", "fp16", "fp8", "int8"}) {
+    const auto count = tensor_operations(values, type);
+    has_tensor_counts = has_tensor_counts || count;
+    if (count && *count > 0) out.by_type[type] += *count;
+  }
+  const TensorUse use = tensor_use(values);
+  if (!has_tensor_counts && use == TensorUse::kSome)
+    return Absent{"tensor instructions ran, and no counter in the file counts their operations"};
+  if (!has_tensor_counts && use != TensorUse::kNone) out.not_counted.insert("tensor");
+  if (out.by_type.empty()) return Absent{"no counter of operations in the file"};
+  return out;
+}
+
+std::optional<double> sum_of(const std::optional<double>& a, const std::optional<double>& b) {
+  return a && b ? std::optional(*a + *b) : std::nullopt;
+}
+
+Known<double> memory_bytes(const Values& values, const std::optional<int64_t>& ns) {
+  if (const auto bytes = values.get("dram_bytes")) return *bytes;
+  if (const auto both = sum_of(values.get("dram_read_bytes"), values.get("dram_write_bytes"))) return *both;
+  auto rate = values.get("dram_bytes_per_second");
+  if (!rate)
+    rate = sum_of(values.get("dram_read_bytes_per_second"), values.get("dram_write_bytes_per_second"));
+  if (!rate) return Absent{"no counter of device memory bytes in the file"};
+  if (!ns) return Absent{"the launch has no duration"};
+  return *rate * static_cast<double>(*ns) / kNsPerSecond;
+}
+
+// ---- Sums over launches
+
+/// A launch, or several of one kernel on one device.
+struct Sums {
+  std::string kernel = {};
+  std::string device = {};
+  int64_t launches = 0;
+  int64_t measured = 0;  ///< launches with a duration
+  int64_t replay_ns = 0;
+  std::array<double, kFigureCount> weighted = {};
+  std::array<double, kFigureCount> weight = {};
+  double bytes = 0;
+  int64_t bytes_ns = 0;
+  Operations operations = {};  ///< of launches that have both operations and bytes
+  double roof_bytes = 0;
+  int64_t roof_ns = 0;
+  int64_t roof_launches = 0;
+  std::map<std::string, std::string> absent = {};
+
+  void add(const Launch& launch, const Values& values) {
+    launches++;
+    if (launch.ns) measured++;
+    replay_ns += launch.ns.value_or(0);
+    add_figures(launch, values);
+    add_roof(launch, values);
+  }
+
+ private:
+  /// A launch without a duration has no weight.
+  void add_figures(const Launch& launch, const Values& values) {
+    for (size_t i = 0; i < kFigureCount; i++) {
+      const auto value = values.get(kFigures[i].meaning);
+      if (!value) continue;
+      const double share = launch.ns ? static_cast<double>(*launch.ns) : 0;
+      weighted[i] += *value * share;
+      weight[i] += share;
+    }
+  }
+  void add_roof(const Launch& launch, const Values& values) {
+    const Known<double> moved = memory_bytes(values, launch.ns);
+    const Known<Operations> done = operations_of(values, launch.ns);
+    if (moved && launch.ns) {
+      bytes += *moved;
+      bytes_ns += *launch.ns;
+    } else {
+      absent.emplace("dram_bytes", launch.ns ? moved.reason() : "the launch has no duration");
+    }
+    if (!done) absent.emplace("flops", done.reason());
+    if (!done || !moved || !launch.ns) return;
+    for (const auto& [type, count] : done->by_type) operations.by_type[type] += count;
+    operations.not_counted.insert(done->not_counted.begin(), done->not_counted.end());
+    roof_bytes += *moved;
+    roof_ns += *launch.ns;
+    roof_launches++;
+  }
+};
+
+// ---- JSON
+
+json or_null(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
+}
+
+Known<double> known(const std::optional<double>& value, const char* reason) {
+  return value ? Known<double>(*value) : Known<double>(Absent{reason});
+}
+
+Known<int64_t> whole(double value) {
+  if (!(value >= 0 && value < kLargestWhole)) return Absent{"a count is out of range"};
+  return static_cast<int64_t>(std::llround(value));
+}
+
+/// The type with the most operations; its peak is the roof.
+std::string main_type(const Operations& operations) {
+  std::string type;
+  double most = 0;
+  for (const auto& [name, count] : operations.by_type) {
+    if (count <= most) continue;
+    type = name;
+    most = count;
+  }
+  return type;
+}
+
+class Rows {
+ public:
+  explicit Rows(std::map<std::string, Known<DevicePeaks>> peaks) : peaks_(std::move(peaks)) {}
+
+  json row(const Sums& sums) const {
+    json out = {{"kernel", sums.kernel},
+                {"label", kernel_label(parse_kernel_name(sums.kernel))},
+                {"device", sums.device.empty() ? json(nullptr) : json(sums.device)},
+                {"launches", sums.launches},
+                {"measured", sums.measured},
+                {"replay_ns", sums.measured == 0 ? json(nullptr) : json(sums.replay_ns)}};
+    std::map<std::string, std::string> absent = sums.absent;
+    Figures figures;
+    for (size_t i = 0; i < kFigureCount; i++) {
+      if (sums.weight[i] > 0) figures[i] = sums.weighted[i] / sums.weight[i];
+      out[kFigures[i].key] = or_null(figures[i]);
+      if (!figures[i])
+        absent[kFigures[i].key] = sums.measured == 0 ? "no launch has a duration" : "not in the file";
+    }
+    add_bound(figures, out, absent);
+    add_memory(sums, out);
+    add_roof(sums, out, absent);
+    out["absent"] = absent;
+    return out;
+  }
+
+ private:
+  static void add_bound(const Figures& figures, json& out, std::map<std::string, std::string>& absent) {
+    const auto bound = speed_of_light(known(figures[3], "no throughput of the multiprocessors"),
+                                      known(figures[4], "no throughput of the memory"));
+    out["bound"] = bound ? json(speed_of_light_name(*bound)) : json(nullptr);
+    if (!bound) absent["bound"] = bound.reason();
+  }
+
+  static void add_memory(const Sums& sums, json& out) {
+    const bool known = sums.bytes_ns > 0;
+    out["dram_bytes"] = known ? json(sums.bytes) : json(nullptr);
+    out["dram_bytes_per_s"] =
+        known ? json(sums.bytes / static_cast<double>(sums.bytes_ns) * kNsPerSecond) : json(nullptr);
+  }
+
+  /// Operations, intensity and the share of the roof, over the launches that have all it takes.
+  void add_roof(const Sums& sums, json& out, std::map<std::string, std::string>& absent) const {
+    for (const char* key : {"flops", "flops_per_s", "dtype", "intensity", "roof_share", "roof_bound"})
+      out[key] = nullptr;
+    out["not_counted"] = sums.operations.not_counted;
+    out["roof_launches"] = sums.roof_launches;
+    if (sums.roof_launches == 0) return;
+    const double flops = sums.operations.total();
+    out["flops"] = flops;
+    out["flops_per_s"] =
+        sums.roof_ns == 0 ? json(nullptr) : json(flops / static_cast<double>(sums.roof_ns) * kNsPerSecond);
+    if (sums.roof_bytes > 0) out["intensity"] = flops / sums.roof_bytes;
+    const std::string type = main_type(sums.operations);
+    if (!type.empty()) out["dtype"] = type;
+    const Known<Roofline> roof = roof_of(sums, flops, type);
+    if (!roof) {
+      absent["roof_share"] = roof.reason();
+      return;
+    }
+    out["roof_share"] = roof->share.value;
+    out["roof_bound"] = bound_name(roof->bound);
+  }
+
+  Known<Roofline> roof_of(const Sums& sums, double flops, const std::string& type) const {
+    const auto peaks = peaks_.find(sums.device);
+    if (peaks == peaks_.end()) return Absent{"the source does not name the device"};
+    if (!peaks->second) return Absent{peaks->second.reason()};
+    const DevicePeaks& device = *peaks->second;
+    const RoofWork counters{whole(flops), whole(sums.roof_bytes)};
+    const RoofWork model{Absent{"no model of a single kernel"}, Absent{"no model of a single kernel"}};
+    const Known<double> peak = type.empty() ? Known<double>(Absent{"no operations"}) : device.peak(type);
+    return compare_rooflines(model, counters, sums.roof_ns, peak, device.bandwidth).by_counter;
+  }
+
+  std::map<std::string, Known<DevicePeaks>> peaks_;
+};
+
+json peaks_json(const Known<DevicePeaks>& peaks) {
+  if (!peaks) return {{"absent", peaks.reason()}};
+  json dense = json::object();
+  for (const auto& [dtype, rate] : peaks->dense) {
+    if (rate) dense[dtype] = *rate;
+  }
+  return {{"device", peaks->device},
+          {"source", peaks->source},
+          {"bandwidth", peaks->bandwidth ? json(*peaks->bandwidth) : json(nullptr)},
+          {"dense", dense}};
+}
+
+DeviceFacts facts_of(const std::string& name, const json& hardware) {
+  DeviceFacts facts{name};
+  for (const json& device : hardware.value("devices", json::array())) {
+    if (device.value("name", "") != name) continue;
+    if (device.contains("memory_bytes") && device["memory_bytes"].is_number_integer())
+      facts.memory_bytes = device["memory_bytes"];
+    if (device.contains("multiprocessors") && device["multiprocessors"].is_number_integer())
+      facts.units = device["multiprocessors"];
+  }
+  return facts;
+}
+
+// ---- Reading
+
+std::string text_of(const store::Chunk& chunk, size_t column, size_t row) {
+  return chunk.is_null(column, row) ? std::string() : std::string(chunk.text(column, row));
+}
+
+std::optional<int64_t> integer_of(const store::Chunk& chunk, size_t column, size_t row) {
+  return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);
+}
+
+Result<std::vector<Launch>> read_launches(store::Connection& connection) {
+  std::vector<Launch> launches;
+  NL_CHECK(connection.stream(kLaunches, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      launches.push_back({chunk.int64s(0)[i], text_of(chunk, 1, i), integer_of(chunk, 2, i),
+                          text_of(chunk, 3, i), integer_of(chunk, 5, i)});
+    }
+    return {};
+  }));
+  return launches;
+}
+
+/// Only what the table of names knows, a launch after the other.
+std::string metrics_sql(const CounterNames& names) {
+  std::set<std::string> wanted;
+  for (const CounterName& name : names.names()) wanted.insert(name.name);
+  std::string list;
+  for (const std::string& name : wanted) list += (list.empty() ? "" : ", ") + store::sql_quoted(name);
+  return "SELECT launch_id, metric, coalesce(unit, ''), value FROM kernel_metrics WHERE value IS NOT NULL "
+         "AND "
+         "launch_id IS NOT NULL AND kernel_id IS NULL AND metric IN (" +
+         list + ") ORDER BY launch_id, metric_id";
+}
+
+class Reader {
+ public:
+  Reader(const CounterNames& names, std::vector<Launch> launches, int64_t top)
+      : names_(names),
+        launches_(std::move(launches)),
+        top_(static_cast<size_t>(std::max<int64_t>(top, 0))),
+        values_(names) {}
+
+  Result<void> read(store::Connection& connection) {
+    NL_CHECK(connection.stream(metrics_sql(names_), [&](const store::Chunk& chunk) -> Result<void> {
+      for (size_t i = 0; i < chunk.size(); i++) {
+        finish_until(chunk.int64s(0)[i]);
+        if (const CounterName* name = names_.find(chunk.text(1, i), chunk.text(2, i)))
+          values_.add(*name, chunk.doubles(3)[i]);
+      }
+      return {};
+    }));
+    finish_until(std::numeric_limits<int64_t>::max());
+    return {};
+  }
+
+  /// By time, then by name.
+  std::vector<const Sums*> kernels() const {
+    std::vector<const Sums*> sorted;
+    for (const auto& [key, sums] : kernels_) sorted.push_back(&sums);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const Sums* a, const Sums* b) { return a->replay_ns > b->replay_ns; });
+    return sorted;
+  }
+  /// The longest ones.
+  const std::vector<std::pair<Launch, Sums>>& top_launches() const { return longest_; }
+
+ private:
+  /// All values of the launches before this one are there.
+  void finish_until(int64_t launch_id) {
+    while (next_ < launches_.size() && launches_[next_].id < launch_id) {
+      const Launch& launch = launches_[next_];
+      Sums& sums = kernels_[{launch.kernel, launch.device}];
+      sums.kernel = launch.kernel;
+      sums.device = launch.device;
+      sums.add(launch, values_);
+      keep_if_long(launch);
+      values_.clear();
+      next_++;
+    }
+  }
+  void keep_if_long(const Launch& launch) {
+    const auto longer = [](const std::pair<Launch, Sums>& a, const std::pair<Launch, Sums>& b) {
+      return a.second.replay_ns > b.second.replay_ns;
+    };
+    if (longest_.size() == top_ && (top_ == 0 || longest_.back().second.replay_ns >= launch.ns.value_or(0)))
+      return;
+    Sums sums;
+    sums.kernel = launch.kernel;
+    sums.device = launch.device;
+    sums.add(launch, values_);
+    std::pair<Launch, Sums> entry{launch, std::move(sums)};
+    longest_.insert(std::upper_bound(longest_.begin(), longest_.end(), entry, longer), std::move(entry));
+    if (longest_.size() > top_) longest_.pop_back();
+  }
+
+  const CounterNames& names_;
+  std::vector<Launch> launches_;
+  size_t top_;
+  Values values_;
+  size_t next_ = 0;
+  std::map<std::pair<std::string, std::string>, Sums> kernels_;
+  std::vector<std::pair<Launch, Sums>> longest_;
+};
+
+Result<json> read_advice(store::Connection& connection, const store::RunFiles& files, int64_t top) {
+  json advice = json::array();
+  if (!files.tables.contains("kernel_advice")) return advice;
+  const std::string sql = kAdvice + std::to_string(std::clamp<int64_t>(top, 0, 1000));
+  NL_CHECK(connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      advice.push_back({{"kernel", text_of(chunk, 0, i)},
+                        {"label", kernel_label(parse_kernel_name(text_of(chunk, 0, i)))},
+                        {"rule", chunk.is_null(1, i) ? json(nullptr) : json(text_of(chunk, 1, i))},
+                        {"kind", text_of(chunk, 2, i)},
+                        {"text", text_of(chunk, 3, i)},
+                        {"speedup_kind", text_of(chunk, 4, i)},
+                        {"speedup_pct", chunk.doubles(5)[i]},
+                        {"times", chunk.int64s(6)[i]}});
+    }
+    return {};
+  }));
+  return advice;
+}
+
+constexpr size_t kMaxLaunchRows = 1000;
+
+}  // namespace
+
+Result<json> launch_counters(store::Connection& connection, const store::RunFiles& files,
+                             const json& hardware, const PeakTable& peaks, int64_t top) {
+  if (!files.tables.contains("profiled_launches")) return json(nullptr);
+  NL_TRY(const CounterNames names, CounterNames::built_in());
+  NL_TRY(std::vector<Launch> launches, read_launches(connection));
+  std::map<std::string, Known<DevicePeaks>> by_device;
+  int64_t replay_ns = 0, measured = 0;
+  const auto count = static_cast<int64_t>(launches.size());
+  for (const Launch& launch : launches) {
+    replay_ns += launch.ns.value_or(0);
+    measured += launch.ns ? 1 : 0;
+    if (!by_device.contains(launch.device))
+      by_device.emplace(launch.device, peaks.find(facts_of(launch.device, hardware)));
+  }
+  json devices = json::array();
+  for (const auto& [name, known] : by_device)
+    devices.push_back({{"name", name.empty() ? json(nullptr) : json(name)}, {"peaks", peaks_json(known)}});
+  Reader reader(names, std::move(launches), std::min<int64_t>(top, kMaxLaunchRows));
+  NL_CHECK(reader.read(connection));
+  const Rows rows(by_device);
+  json kernels = json::array(), longest = json::array();
+  int64_t left = 0, left_ns = 0;
+  for (const Sums* sums : reader.kernels()) {
+    if (static_cast<int64_t>(kernels.size()) < top) {
+      kernels.push_back(rows.row(*sums));
+    } else {
+      left++;
+      left_ns += sums->replay_ns;
+    }
+  }
+  for (const auto& [launch, sums] : reader.top_launches()) {
+    json row = rows.row(sums);
+    row["launch_id"] = launch.id;
+    row["source_id"] = launch.source_id ? json(*launch.source_id) : json(nullptr);
+    longest.push_back(std::move(row));
+  }
+  NL_TRY(json advice, read_advice(connection, files, top));
+  return json{{"launches", count},       {"measured", measured},
+              {"replay_ns", replay_ns},  {"devices", devices},
+              {"kernels", kernels},      {"not_shown", {{"rows", left}, {"replay_ns", left_ns}}},
+              {"top_launches", longest}, {"advice", advice}};
+}
+
+}  // namespace nl::analyze

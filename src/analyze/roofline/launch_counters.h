@@ -1,0 +1,19 @@
+#pragma once
+// What a counter profiler says of launches, by kernel: occupancy, efficiency, caches, memory, intensity and
+// the roof. Launches were replayed with fixed clocks and cold caches: their time is a weight here, never a
+// time of the run.
+
+#include "analyze/roofline/device_peaks.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "store/engine.h"
+#include "store/run_views.h"
+
+namespace nl::analyze {
+
+/// {launches, measured, replay_ns, devices [...], kernels [...], not_shown {rows, replay_ns}, top_launches
+/// [...], advice [...]}; null without profiled launches. `hardware` is that of run.json.
+Result<nlohmann::json> launch_counters(store::Connection& connection, const store::RunFiles& files,
+                                       const nlohmann::json& hardware, const PeakTable& peaks, int64_t top);
+
+}  // namespace nl::analyze

@@ -1,0 +1,330 @@
+#include "analyze/roofline/op_roofline.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyze/roofline/roofline.h"
+#include "analyze/time/attribution.h"
+
+namespace nl::analyze {
+namespace {
+
+using nlohmann::json;
+
+/// Kernels of one op.
+struct OpWork {
+  int64_t first_start = INT64_MAX;
+  int64_t kernel_ns = 0;
+  std::vector<uint32_t> kernels;  ///< names, each once
+};
+
+/// In the order of spans, so that sums come out the same everywhere.
+std::vector<std::pair<uint32_t, OpWork>> work_of_ops(const Device& device, size_t spans) {
+  std::vector<std::pair<uint32_t, OpWork>> ops;
+  std::vector<uint32_t> place(spans, kNoRow);
+  for (const Work& work : device.work) {
+    if (work.op == kNoRow || work.kind == WorkKind::kCopy) continue;
+    if (place[work.op] == kNoRow) {
+      place[work.op] = static_cast<uint32_t>(ops.size());
+      ops.emplace_back(work.op, OpWork{});
+    }
+    OpWork& op = ops[place[work.op]].second;
+    op.first_start = std::min(op.first_start, work.start);
+    op.kernel_ns += work.end - work.start;
+    if (std::find(op.kernels.begin(), op.kernels.end(), work.name) == op.kernels.end())
+      op.kernels.push_back(work.name);
+  }
+  std::sort(ops.begin(), ops.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return ops;
+}
+
+std::string joined_names(const Timeline& run, const std::vector<uint32_t>& names) {
+  std::string joined;
+  for (const uint32_t name : names) joined += (joined.empty() ? "" : " ") + std::string(run.names[name]);
+  return joined;
+}
+
+/// Models of calls with equal arguments are computed once.
+class Models {
+ public:
+  Models(const PreparedRun& run, const OpArguments& arguments) : run_(run), arguments_(arguments) {}
+
+  const Known<OpModel>& of(uint32_t span) {
+    const uint32_t parent = parent_op(span);
+    const Key key{call(span),
+                  parent == kNoRow ? Call{kNoRow, kNoRow, kNoRow, kNoRow, kNoRow, kNoRow} : call(parent)};
+    const auto it = known_.find(key);
+    if (it != known_.end()) return it->second;
+    const OpFacts facts = facts_of(span), around = parent == kNoRow ? OpFacts{} : facts_of(parent);
+    return known_.emplace(key, model_op(facts, parent == kNoRow ? nullptr : &around)).first->second;
+  }
+
+ private:
+  using Call = std::array<uint32_t, 6>;
+  using Key = std::pair<Call, Call>;
+
+  uint32_t parent_op(uint32_t span) const {
+    const uint32_t parent = run_.timeline.spans.parent[span];
+    return parent == kNoRow ? kNoRow : run_.timeline.spans.op[parent];
+  }
+  Call call(uint32_t span) const {
+    return {run_.timeline.spans.name[span], arguments_.shapes[span], arguments_.dtypes[span],
+            arguments_.strides[span],       arguments_.inputs[span], arguments_.backward_shapes[span]};
+  }
+  std::string_view text(uint32_t id) const {
+    return id == kNoRow ? std::string_view() : arguments_.texts[id];
+  }
+  OpFacts facts_of(uint32_t span) const {
+    OpFacts facts;
+    facts.name = run_.timeline.names[run_.timeline.spans.name[span]];
+    facts.op_type = run_.timeline.names[run_.timeline.spans.op_type[span]];
+    facts.shapes = text(arguments_.shapes[span]);
+    facts.dtypes = text(arguments_.dtypes[span]);
+    facts.strides = text(arguments_.strides[span]);
+    facts.inputs = text(arguments_.inputs[span]);
+    facts.output_shapes = text(arguments_.backward_shapes[span]);
+    return facts;
+  }
+
+  const PreparedRun& run_;
+  const OpArguments& arguments_;
+  std::map<Key, Known<OpModel>> known_;
+};
+
+void add_to_row(RooflineRow& row, const OpModel& model, const OpWork& work, const Known<DevicePeaks>& peaks,
+                std::string_view kernel) {
+  row.calls++;
+  row.flops = __builtin_add_overflow(row.flops, model.flops, &row.flops) ? INT64_MAX : row.flops;
+  row.bytes = __builtin_add_overflow(row.bytes, model.bytes_min, &row.bytes) ? INT64_MAX : row.bytes;
+  row.kernel_ns += work.kernel_ns;
+  if (!peaks) return;
+  const Known<Roofline> roof = roofline(model, work.kernel_ns, *peaks, kernel);
+  if (!roof) return;
+  row.has_roof = true;
+  row.roof_ns += roof->roof_time_ns;
+  if (roof->bound == Bound::kMemory) row.memory_bound_ns += static_cast<double>(work.kernel_ns);
+}
+
+Known<double> share(double part, double whole, const char* empty) {
+  if (whole <= 0) return Absent{empty};
+  return part / whole;
+}
+
+struct Totals {
+  double flops = 0, bytes = 0, roof_ns = 0, roofed_ns = 0, memory_bound_ns = 0, fp32_ns = 0, at_peak_ns = 0;
+  std::string no_peak;  ///< why a dtype has none
+};
+
+Totals totals_of(const RooflineTable& table) {
+  Totals sum;
+  for (const RooflineRow& row : table.rows) {
+    sum.flops += static_cast<double>(row.flops);
+    sum.bytes += static_cast<double>(row.bytes);
+    const bool matrix = row.op_class == OpClass::k_gemm || row.op_class == OpClass::k_conv;
+    if (matrix && row.dtype == "fp32") sum.fp32_ns += static_cast<double>(row.kernel_ns);
+    if (row.has_roof) {
+      sum.roof_ns += row.roof_ns;
+      sum.roofed_ns += static_cast<double>(row.kernel_ns);
+      sum.memory_bound_ns += row.memory_bound_ns;
+    }
+    if (row.flops == 0 || !table.peaks) continue;
+    const Known<double> peak = table.peaks->peak(row.dtype);
+    if (peak) {
+      sum.at_peak_ns += static_cast<double>(row.flops) / *peak * 1e9;
+    } else if (matrix) {
+      sum.no_peak = peak.reason();
+    }
+  }
+  return sum;
+}
+
+json row_json(const RooflineRow& row, const Known<DevicePeaks>& peaks) {
+  const auto time = static_cast<double>(row.kernel_ns);
+  json out = {{"name", row.name},          {"class", std::string(op_class_name(row.op_class))},
+              {"dtype", row.dtype},        {"calls", row.calls},
+              {"flops", row.flops},        {"bytes", row.bytes},
+              {"kernel_ns", row.kernel_ns}};
+  out["intensity"] =
+      row.bytes == 0 ? json(nullptr) : json(static_cast<double>(row.flops) / static_cast<double>(row.bytes));
+  out["flops_per_s"] = time == 0 ? json(nullptr) : json(static_cast<double>(row.flops) / time * 1e9);
+  out["bytes_per_s"] = time == 0 ? json(nullptr) : json(static_cast<double>(row.bytes) / time * 1e9);
+  if (!row.has_roof || time == 0) {
+    out["roof_share"] = nullptr;
+    out["absent"] = peaks ? peaks->peak(row.dtype).reason() : peaks.reason();
+    return out;
+  }
+  out["roof_share"] = row.roof_ns / time;
+  out["bound"] = row.memory_bound_ns * 2 > time ? "memory" : "compute";
+  out["model_or_peak_error"] = row.roof_ns > time;
+  return out;
+}
+
+/// Ops that launched device work, and the ops around them.
+std::vector<bool> ops_with_work(const PreparedRun& run) {
+  const Spans& spans = run.timeline.spans;
+  std::vector<bool> wanted(spans.size());
+  for (const DeviceState& state : run.devices) {
+    for (const Work& work : state.device.work) {
+      if (work.op == kNoRow || state.device.is_host) continue;
+      wanted[work.op] = true;
+      const uint32_t parent = spans.parent[work.op];
+      if (parent != kNoRow && spans.op[parent] != kNoRow) wanted[spans.op[parent]] = true;
+    }
+  }
+  return wanted;
+}
+
+std::vector<bool> names_with(const Timeline& run, std::string_view part) {
+  std::vector<bool> has(run.names.size());
+  for (uint32_t id = 0; id < run.names.size(); id++)
+    has[id] = run.names[id].find(part) != std::string_view::npos;
+  return has;
+}
+
+}  // namespace
+
+Result<OpArguments> load_op_arguments(store::Connection& connection, const PreparedRun& run) {
+  const Spans& spans = run.timeline.spans;
+  const std::vector<bool> wanted = ops_with_work(run),
+                          backward = names_with(run.timeline, "ConvolutionBackward");
+  OpArguments arguments;
+  std::vector<uint32_t>* columns[] = {&arguments.shapes, &arguments.dtypes, &arguments.strides,
+                                      &arguments.inputs};
+  for (auto* column : columns) column->assign(spans.size(), kNoRow);
+  arguments.backward_shapes.assign(spans.size(), kNoRow);
+  std::unordered_map<int64_t, uint32_t> backward_of;
+  std::vector<std::pair<uint32_t, int64_t>> forward;  // spans and their sequence numbers
+  NL_TRY(const int64_t any,
+         connection.integer("SELECT count(*) FROM (SELECT 1 FROM spans WHERE shapes IS NOT NULL LIMIT 1)"));
+  if (any == 0) return arguments;
+  uint32_t row = 0;
+  NL_CHECK(connection.stream(
+      "SELECT shapes, dtypes, strides, inputs, sequence_number FROM spans",
+      [&](const store::Chunk& chunk) -> Result<void> {
+        for (size_t i = 0; i < chunk.size() && row < spans.size(); i++, row++) {
+          const bool is_backward = backward[spans.name[row]] && !chunk.is_null(4, i) && !chunk.is_null(0, i);
+          if (is_backward) backward_of.emplace(chunk.int64s(4)[i], arguments.texts.add(chunk.text(0, i)));
+          if (!wanted[row]) continue;
+          for (size_t c = 0; c < 4; c++) {
+            if (!chunk.is_null(c, i)) (*columns[c])[row] = arguments.texts.add(chunk.text(c, i));
+          }
+          if (!chunk.is_null(4, i)) forward.emplace_back(row, chunk.int64s(4)[i]);
+        }
+        return {};
+      }));
+  for (const auto& [span, number] : forward) {
+    if (const auto it = backward_of.find(number); it != backward_of.end())
+      arguments.backward_shapes[span] = it->second;
+  }
+  return arguments;
+}
+
+RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, const Device& device,
+                          const Known<DevicePeaks>& peaks, const IntervalSet& window) {
+  RooflineTable table;
+  table.peaks = peaks;
+  table.kernel_ns = coverage_of(run.timeline, device, window).kernels_ns;
+  const bool no_shapes = arguments.texts.size() == 0;
+  Models models(run, arguments);
+  std::map<std::pair<uint32_t, std::string>, RooflineRow> rows;
+  for (const auto& [span, work] : work_of_ops(device, run.timeline.spans.size())) {
+    if (!contains(window, work.first_start)) continue;
+    if (no_shapes) {
+      table.without_model["no shapes in the source"] += work.kernel_ns;
+      continue;
+    }
+    const uint32_t name = run.timeline.spans.name[span];
+    const Known<OpModel>& model = models.of(span);
+    if (!model) {
+      table.without_model[model.reason()] += work.kernel_ns;
+      continue;
+    }
+    const std::string kernel = joined_names(run.timeline, work.kernels);
+    const std::string dtype = compute_dtype(model->dtype, kernel);
+    RooflineRow& row = rows[{name, dtype}];
+    row.name = run.timeline.names[name];
+    row.dtype = dtype;
+    row.op_class = run.classes.op[run.timeline.spans.op_type[span]];
+    add_to_row(row, *model, work, peaks, kernel);
+    table.modelled_ns += work.kernel_ns;
+  }
+  for (auto& [key, row] : rows) table.rows.push_back(std::move(row));
+  std::sort(table.rows.begin(), table.rows.end(), [](const RooflineRow& a, const RooflineRow& b) {
+    return std::tie(b.kernel_ns, a.name, a.dtype) < std::tie(a.kernel_ns, b.name, b.dtype);
+  });
+  return table;
+}
+
+void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table) {
+  static constexpr Metric kAll[] = {Metric::model_flops,
+                                    Metric::model_bytes,
+                                    Metric::mfu,
+                                    Metric::mbu,
+                                    Metric::roof_time,
+                                    Metric::roof_share,
+                                    Metric::memory_bound_time,
+                                    Metric::fp32_matrix_time};
+  metrics.set(Metric::modelled_share,
+              share(static_cast<double>(table.modelled_ns), static_cast<double>(table.kernel_ns),
+                    "no kernels in the window"));
+  if (table.rows.empty()) {
+    const std::string why = table.without_model.empty() ? "no op with device work in the window"
+                                                        : table.without_model.begin()->first;
+    for (const Metric metric : kAll) metrics.absent(metric, why);
+    return;
+  }
+  const Totals sum = totals_of(table);
+  const double total = metrics.get(Metric::total_time).value_or(0);
+  metrics.set(Metric::model_flops, Known<double>(sum.flops));
+  metrics.set(Metric::model_bytes, Known<double>(sum.bytes));
+  metrics.set(Metric::fp32_matrix_time, Known<double>(sum.fp32_ns));
+  if (!table.peaks) {
+    for (const Metric metric :
+         {Metric::mfu, Metric::mbu, Metric::roof_time, Metric::roof_share, Metric::memory_bound_time})
+      metrics.absent(metric, table.peaks.reason());
+    return;
+  }
+  metrics.set(Metric::mfu, sum.no_peak.empty() ? share(sum.at_peak_ns, total, "total_time is 0")
+                                               : Known<double>::absent(sum.no_peak));
+  metrics.set(Metric::mbu, map(table.peaks->bandwidth, [&](double bandwidth) {
+                return share(sum.bytes / bandwidth * 1e9, total, "total_time is 0");
+              }));
+  if (sum.roofed_ns == 0) {
+    for (const Metric metric : {Metric::roof_time, Metric::roof_share, Metric::memory_bound_time})
+      metrics.absent(metric, sum.no_peak.empty() ? "no peak for the ops that have a model" : sum.no_peak);
+    return;
+  }
+  metrics.set(Metric::roof_time, Known<double>(std::round(sum.roof_ns)));
+  metrics.set(Metric::roof_share, Known<double>(sum.roof_ns / sum.roofed_ns));
+  metrics.set(Metric::memory_bound_time, Known<double>(sum.memory_bound_ns));
+}
+
+json to_json(const RooflineTable& table, int64_t top) {
+  json rows = json::array();
+  for (const RooflineRow& row : table.rows) {
+    if (static_cast<int64_t>(rows.size()) == top) break;
+    rows.push_back(row_json(row, table.peaks));
+  }
+  json out = {{"ops", rows},
+              {"modelled_ns", table.modelled_ns},
+              {"kernel_ns", table.kernel_ns},
+              {"without_model", table.without_model}};
+  if (!table.peaks) {
+    out["peaks"] = {{"absent", table.peaks.reason()}};
+    return out;
+  }
+  json dense = json::object();
+  for (const auto& [dtype, rate] : table.peaks->dense) {
+    if (rate) dense[dtype] = *rate;
+  }
+  out["peaks"] = {{"device", table.peaks->device},
+                  {"source", table.peaks->source},
+                  {"bandwidth", table.peaks->bandwidth ? json(*table.peaks->bandwidth) : json(nullptr)},
+                  {"dense", dense}};
+  return out;
+}
+
+}  // namespace nl::analyze

@@ -1,0 +1,156 @@
+#include "analyze/rules/finding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
+
+namespace nl::analyze {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kLeastEvidence = 2;
+
+/// The first metric of an expression that is not there.
+std::optional<Metric> missing_metric(const Expression& expression, const MetricSet& metrics) {
+  for (const Metric metric : expression.needed()) {
+    if (!metrics.get(metric)) return metric;
+  }
+  return std::nullopt;
+}
+
+Abstention abstain(const Rule& rule, std::string metric, std::string reason) {
+  return {rule.id, rule.version, std::move(metric), std::move(reason)};
+}
+
+Abstention abstain(const Rule& rule, Metric metric, const MetricSet& metrics) {
+  return abstain(rule, std::string(metric_info(metric).id), metrics.get(metric).reason());
+}
+
+std::optional<Metric> missing_evidence(const Rule& rule, const MetricSet& metrics) {
+  size_t there = 0;
+  std::optional<Metric> first;
+  for (const auto& evidence : rule.evidence) {
+    const auto missing = missing_metric(evidence.value, metrics);
+    if (!missing) there++;
+    if (!first) first = missing;
+  }
+  return there < kLeastEvidence ? first : std::nullopt;
+}
+
+/// What the rule cannot do without, looked at before anything is evaluated.
+std::optional<Metric> missing_for(const Rule& rule, const MetricSet& metrics) {
+  if (const auto missing = missing_metric(rule.condition, metrics)) return missing;
+  if (const auto missing = missing_metric(rule.at_stake, metrics)) return missing;
+  return missing_evidence(rule, metrics);
+}
+
+Known<int64_t> whole_ns(const Known<double>& ns) {
+  return map(ns, [](double value) -> Known<int64_t> {
+    if (std::abs(value) >= 9.2e18) return Absent{"too large for ns"};
+    return static_cast<int64_t>(std::llround(value));
+  });
+}
+
+/// Sums over kernels that run side by side can be longer than the window; no more than it can be won.
+Known<int64_t> in_window(const Known<int64_t>& ns, const MetricSet& metrics) {
+  const Known<int64_t> total = whole_ns(metrics.get(Metric::total_time));
+  return ns && total ? Known<int64_t>(std::min(*ns, *total)) : ns;
+}
+
+Known<int64_t> gain_of(const RuleSuggestion& suggestion, const MetricSet& metrics) {
+  if (!suggestion.gain) return Absent{"the metrics do not tell"};
+  return in_window(whole_ns(suggestion.gain->number(metrics)), metrics);
+}
+
+Finding finding_of(const Rule& rule, const MetricSet& metrics, int64_t at_stake_ns) {
+  Finding finding{rule.id, rule.version, rule.title, rule.confidence, {}, at_stake_ns, {}, rule.references};
+  for (const auto& evidence : rule.evidence) {
+    finding.evidence.push_back(
+        {evidence.value.text(), evidence.value.number(metrics), evidence.value.unit().text(), evidence.text});
+  }
+  for (const auto& suggestion : rule.suggestions) {
+    finding.suggestions.push_back({suggestion.text, gain_of(suggestion, metrics), suggestion.at_most});
+  }
+  return finding;
+}
+
+void evaluate(const Rule& rule, const MetricSet& metrics, Evaluation& out) {
+  if (const auto missing = missing_for(rule, metrics)) {
+    out.abstentions.push_back(abstain(rule, *missing, metrics));
+    return;
+  }
+  const Known<bool> holds = rule.condition.truth(metrics);
+  if (!holds) {
+    out.abstentions.push_back(abstain(rule, "", holds.reason()));
+    return;
+  }
+  if (!*holds) return;
+  const Known<int64_t> at_stake = in_window(whole_ns(rule.at_stake.number(metrics)), metrics);
+  if (!at_stake) {
+    out.abstentions.push_back(abstain(rule, "", at_stake.reason()));
+    return;
+  }
+  out.findings.push_back(finding_of(rule, metrics, *at_stake));
+}
+
+/// Under `name`, or null with the reason beside it.
+template <class T>
+void add_known(json& out, const std::string& name, const Known<T>& value) {
+  out[name] = value ? json(*value) : json(nullptr);
+  if (!value) out["absent_reason"] = value.reason();
+}
+
+}  // namespace
+
+Evaluation evaluate_rules(const std::vector<Rule>& rules, const MetricSet& metrics) {
+  Evaluation out;
+  for (const auto& rule : rules) evaluate(rule, metrics, out);
+  std::sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
+    return std::tie(b.at_stake_ns, a.rule) < std::tie(a.at_stake_ns, b.rule);
+  });
+  std::sort(out.abstentions.begin(), out.abstentions.end(),
+            [](const Abstention& a, const Abstention& b) { return a.rule < b.rule; });
+  return out;
+}
+
+json to_json(const Finding& finding) {
+  json evidence = json::array();
+  for (const auto& one : finding.evidence) {
+    json item = {{"of", one.of}, {"unit", one.unit}, {"text", one.text}};
+    add_known(item, "value", one.value);
+    evidence.push_back(std::move(item));
+  }
+  json suggestions = json::array();
+  for (const auto& one : finding.suggestions) {
+    json item = {{"suggestion", suggestions.size() + 1}, {"text", one.text}, {"at_most", one.at_most}};
+    add_known(item, "gain_ns", one.gain_ns);
+    suggestions.push_back(std::move(item));
+  }
+  return {{"rule", finding.rule},
+          {"rule_version", finding.rule_version},
+          {"title", finding.title},
+          {"confidence", confidence_name(finding.confidence)},
+          {"at_stake_ns", finding.at_stake_ns},
+          {"evidence", std::move(evidence)},
+          {"suggestions", std::move(suggestions)},
+          {"references", finding.references}};
+}
+
+json to_json(const Abstention& abstention) {
+  return {{"rule", abstention.rule},
+          {"rule_version", abstention.rule_version},
+          {"metric", abstention.metric.empty() ? json(nullptr) : json(abstention.metric)},
+          {"reason", abstention.reason}};
+}
+
+json to_json(const Evaluation& evaluation) {
+  json findings = json::array();
+  for (const auto& finding : evaluation.findings) findings.push_back(to_json(finding));
+  json abstentions = json::array();
+  for (const auto& abstention : evaluation.abstentions) abstentions.push_back(to_json(abstention));
+  return {{"findings", std::move(findings)}, {"abstentions", std::move(abstentions)}};
+}
+
+}  // namespace nl::analyze

@@ -1,0 +1,88 @@
+#pragma once
+// Rule: what is seen in the metrics of a window, what it costs, and what to do about it. One YAML file holds
+// one rule; built-in rules are rules/*.yaml, a user's own have the same form:
+//
+//   id: exposed_copies                  [a-z][a-z0-9_]*, unique
+//   version: 1                          raised when condition, gains or at_stake change
+//   title: Copies keep the device from computing
+//   condition: exposed_copy_time / total_time > 0.05
+//   confidence: low | medium | high     how sure the finding is if the condition holds
+//   evidence:                           two or more; each names a metric that no other one names
+//     - {metric: exposed_copy_time, text: …}
+//     - {expression: h2d_time / total_time, text: …}
+//   at_stake: exposed_copy_time         ns of the window that the finding is about
+//   suggestions:                        two or more
+//     - {text: …, gain: …}              ns of the window that would be saved, an estimate
+//     - {text: …, gain_at_most: …}      the same, an upper bound
+//     - {text: …}                       a gain that the metrics cannot tell
+//   references: [https://…]             public documentation
+//
+// Expressions: rule_expression.h.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/rules/rule_expression.h"
+#include "base/result.h"
+#include "store/engine.h"
+
+namespace nl::analyze {
+
+enum class Confidence { kLow, kMedium, kHigh };
+
+const char* confidence_name(Confidence confidence);
+
+struct RuleEvidence {
+  Expression value;  ///< an amount; a single metric is one too
+  std::string text;
+};
+
+struct RuleSuggestion {
+  std::string text;
+  std::optional<Expression> gain = {};  ///< ns
+  bool at_most = false;                 ///< the gain is an upper bound
+};
+
+struct Rule {
+  std::string id;
+  int version = 0;
+  std::string title;
+  Confidence confidence = Confidence::kLow;
+  Expression condition;  ///< true or false
+  Expression at_stake;   ///< ns
+  std::vector<RuleEvidence> evidence;
+  std::vector<RuleSuggestion> suggestions;
+  std::vector<std::string> references;
+  std::string origin;  ///< file that it was read from, or built-in
+};
+
+struct RuleFault {
+  int line = 0;    ///< from 1
+  int column = 0;  ///< from 1; 0 if unknown
+  std::string what;
+  std::string hint = {};
+};
+
+/// A file to read a rule from; `name` stands in messages.
+struct RuleText {
+  std::string name;
+  std::string text;
+};
+
+/// The rule, or everything that is wrong with it.
+struct RuleReading {
+  std::optional<Rule> rule = {};
+  std::vector<RuleFault> faults = {};
+};
+
+inline constexpr int64_t kMaxRuleBytes = 64 * 1024;
+
+/// One reading for each text. The connection parses the expressions of all of them at once.
+Result<std::vector<RuleReading>> read_rules(store::Connection& connection,
+                                            const std::vector<RuleText>& texts);
+
+/// bad_input "name:line:column: what".
+Error rule_error(const std::string& name, const RuleFault& fault);
+
+}  // namespace nl::analyze

@@ -1,0 +1,110 @@
+#include "analyze/rules/rule_set.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
+#include "analyze/rule_files.inc"
+#include "base/files.h"
+
+namespace nl::analyze {
+namespace {
+
+constexpr size_t kMaxRules = 1000;
+
+std::vector<RuleText> built_in_texts() {
+  std::vector<RuleText> texts;
+  for (const EmbeddedFile& file : kRuleFiles) {
+    texts.push_back({"rules/" + std::string(file.name), std::string(file.text)});
+  }
+  return texts;
+}
+
+Result<std::vector<RuleText>> folder_texts(const std::string& folder) {
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(folder, unknown)) {
+    return Error{ErrorCode::kNotFound, "not a folder of rules: " + folder, "every *.yaml in it is one rule"};
+  }
+  std::vector<RuleText> texts;
+  for (const auto& name : list_folder(folder)) {
+    if (!name.ends_with(".yaml")) continue;
+    if (texts.size() == kMaxRules) return Error{ErrorCode::kLimit, "more than 1000 rules in: " + folder};
+    NL_TRY(RuleText text, read_rule_file(folder + "/" + name));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+Rule* find_rule(std::vector<Rule>& rules, const std::string& id) {
+  const auto at = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.id == id; });
+  return at == rules.end() ? nullptr : &*at;
+}
+
+/// The rules of one folder, or of the build, over those that came before.
+Result<void> add_rules(RuleSet& set, std::vector<Rule> rules) {
+  const size_t before = set.rules.size();
+  for (size_t i = 0; i < rules.size(); i++) {
+    const auto twin = std::find_if(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i),
+                                   [&](const Rule& rule) { return rule.id == rules[i].id; });
+    if (twin != rules.begin() + static_cast<std::ptrdiff_t>(i)) {
+      return Error{ErrorCode::kConflict,
+                   "two rules are called " + rules[i].id + ": " + twin->origin + ", " + rules[i].origin};
+    }
+  }
+  set.rules.reserve(before + rules.size());
+  for (auto& rule : rules) {
+    Rule* old = find_rule(set.rules, rule.id);
+    if (old == nullptr) {
+      set.rules.push_back(std::move(rule));
+    } else {
+      set.replaced.push_back({rule.id, rule.origin, old->origin});
+      *old = std::move(rule);
+    }
+  }
+  return {};
+}
+
+/// All texts of all folders are parsed at once.
+Result<RuleSet> rules_of(store::Connection& connection, const std::vector<std::vector<RuleText>>& groups) {
+  std::vector<RuleText> texts;
+  for (const auto& group : groups) texts.insert(texts.end(), group.begin(), group.end());
+  NL_TRY(auto readings, read_rules(connection, texts));
+  RuleSet set;
+  size_t next = 0;
+  for (size_t g = 0; g < groups.size(); g++) {
+    std::vector<Rule> rules;
+    for (const auto& text : groups[g]) {
+      RuleReading& reading = readings[next++];
+      if (!reading.rule) return rule_error(text.name, reading.faults.front());
+      if (g == 0) reading.rule->origin = kBuiltIn;
+      rules.push_back(std::move(*reading.rule));
+    }
+    NL_CHECK(add_rules(set, std::move(rules)));
+  }
+  return set;
+}
+
+}  // namespace
+
+const Rule* RuleSet::find(std::string_view id) const {
+  const auto at = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.id == id; });
+  return at == rules.end() ? nullptr : &*at;
+}
+
+Result<RuleText> read_rule_file(const std::string& path) {
+  NL_TRY(std::string text, read_small_file(path, kMaxRuleBytes));
+  return RuleText{path, std::move(text)};
+}
+
+Result<RuleSet> load_rules(store::Connection& connection, const std::vector<std::string>& folders) {
+  std::vector<std::vector<RuleText>> groups = {built_in_texts()};
+  for (const auto& folder : folders) {
+    NL_TRY(auto texts, folder_texts(folder));
+    groups.push_back(std::move(texts));
+  }
+  NL_TRY(RuleSet set, rules_of(connection, groups));
+  std::sort(set.rules.begin(), set.rules.end(), [](const Rule& a, const Rule& b) { return a.id < b.id; });
+  return set;
+}
+
+}  // namespace nl::analyze

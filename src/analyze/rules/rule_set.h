@@ -1,0 +1,38 @@
+#pragma once
+// RuleSet: the built-in rules, and those of a user's folders. A user's rule takes the place of a built-in one
+// of the same id.
+
+#include <string>
+#include <vector>
+
+#include "analyze/rules/rule.h"
+#include "base/embedded_file.h"
+#include "base/result.h"
+#include "store/engine.h"
+
+namespace nl::analyze {
+
+struct ReplacedRule {
+  std::string id;
+  std::string origin;    ///< of the rule that counts
+  std::string replaces;  ///< origin of the rule that does not
+};
+
+struct RuleSet {
+  std::vector<Rule> rules = {};  ///< by id
+  std::vector<ReplacedRule> replaced = {};
+
+  const Rule* find(std::string_view id) const;
+};
+
+/// Origin of a built-in rule.
+inline constexpr char kBuiltIn[] = "built-in";
+
+/// Every *.yaml of a folder holds one rule; later folders count before earlier ones. Any fault is an error
+/// with file and line.
+Result<RuleSet> load_rules(store::Connection& connection, const std::vector<std::string>& folders);
+
+/// A rule file of at most 64 KiB.
+Result<RuleText> read_rule_file(const std::string& path);
+
+}  // namespace nl::analyze

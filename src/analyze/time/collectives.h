@@ -1,0 +1,59 @@
+#pragma once
+// Collectives of a run: what they move, how long that takes, which ranks wait for which. Times of one rank
+// only are compared with times of the same rank, unless the clocks of the ranks are known well enough.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/load/intervals.h"
+#include "assemble/clock_table.h"
+#include "assemble/collective_match.h"
+#include "base/json.h"
+#include "store/run_views.h"
+
+namespace nl::analyze {
+
+/// What the time of a call is made of, on one rank.
+struct RankWait {
+  int32_t rank = 0;
+  int64_t wait_ns = 0;  ///< in all its collectives with implicit synchronisation
+  int64_t last = 0;     ///< how often no rank waited less
+};
+
+/// One collective over its ranks: the quickest call shows what the transfer takes, longer ones waited.
+struct CollectiveTimes {
+  int64_t transfer_ns = 0;
+  std::vector<int64_t> waits_ns = {};  ///< in the order of its calls
+  size_t last = 0;                     ///< call that waited least
+};
+CollectiveTimes times_without_clocks(const std::vector<assemble::CollectiveCall>& calls,
+                                     const assemble::CollectiveInstance& instance);
+
+/// From the last start to the last end; nothing if the clocks of its ranks are not known. The bound is that
+/// of a difference of two ranks' times.
+struct ClockedTimes {
+  CollectiveTimes times;
+  int64_t bound_ns = 0;
+};
+std::optional<ClockedTimes> times_with_clocks(const std::vector<assemble::CollectiveCall>& calls,
+                                              const assemble::CollectiveInstance& instance,
+                                              const assemble::LoadedFits& fits);
+
+/// Bus bandwidth over the rate of the algorithm, as nccl-tests define it; nothing for kinds without one.
+std::optional<double> bus_factor(assemble::CollectiveKind kind, int64_t ranks);
+
+/// Block `collectives` of an analysis. `window_ns`: length of the window that the calls are from.
+nlohmann::json collectives_json(const std::vector<assemble::CollectiveCall>& calls,
+                                const assemble::LoadedFits& fits, int64_t window_ns);
+
+/// The calls that begin in the window.
+std::vector<assemble::CollectiveCall> calls_inside(std::vector<assemble::CollectiveCall> calls,
+                                                   const assemble::LoadedFits& fits,
+                                                   const IntervalSet& window);
+
+/// Of a run, in a window of common time.
+Result<nlohmann::json> run_collectives(store::Engine& engine, const store::RunFiles& files,
+                                       const IntervalSet& window);
+
+}  // namespace nl::analyze

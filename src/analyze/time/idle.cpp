@@ -1,0 +1,311 @@
+#include "analyze/time/idle.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "analyze/load/host_calls.h"
+
+namespace nl::analyze {
+namespace {
+
+struct Described {
+  std::string_view name;
+  std::string_view words;
+  Metric metric;
+};
+
+constexpr std::array<Described, kIdleCauses> kCauses = {{
+    {"host_sync", "the host waited in a synchronising call", Metric::idle_host_sync_time},
+    {"host_data", "the host loaded data", Metric::idle_host_data_time},
+    {"host_alloc", "the host allocated or freed device memory", Metric::idle_host_alloc_time},
+    {"host_call", "the host was in another runtime call", Metric::idle_host_call_time},
+    {"host_op", "the host ran ops without launching", Metric::idle_host_op_time},
+    {"host_other", "the host was elsewhere: interpreter, or not recorded", Metric::idle_host_other_time},
+    {"launch", "launch latency: called, not yet started", Metric::idle_launch_time},
+    {"turnaround", "turnaround between kernels that were queued in time", Metric::idle_turnaround_time},
+    {"wait", "a stream waited for an event or another stream", Metric::idle_wait_time},
+    {"queued", "work was queued; no evidence why it did not start", Metric::idle_queued_time},
+    {"unlinked", "the launch of the next work is not in the capture", Metric::idle_unlinked_time},
+    {"start", "before the first recorded work, though launched: earlier work may still run",
+     Metric::idle_start_time},
+    {"end", "after the last device work of the capture", Metric::idle_end_time},
+    {"setup", "model loading and session initialisation", Metric::idle_setup_time},
+    {"outside_ops", "outside of ops: scheduling, interpreter, or not recorded",
+     Metric::idle_outside_ops_time},
+}};
+
+/// The kinds of host activity, the most telling first: a moment that is in several counts for the first.
+constexpr IdleCause kHostKinds[] = {IdleCause::kHostSync, IdleCause::kHostData, IdleCause::kHostAlloc,
+                                    IdleCause::kHostCall, IdleCause::kHostOp};
+
+std::optional<IdleCause> host_kind(const Timeline& run, const std::vector<HostCall>& calls, size_t span) {
+  const HostCall call = calls[run.spans.name[span]];
+  const model::SpanKind kind = run.spans.kind[span];
+  if (call == HostCall::kDataLoading) return IdleCause::kHostData;
+  if (kind == model::SpanKind::runtime) {
+    if (call == HostCall::kSync) return IdleCause::kHostSync;
+    if (call == HostCall::kAlloc) return IdleCause::kHostAlloc;
+    return IdleCause::kHostCall;
+  }
+  if (kind == model::SpanKind::op) return IdleCause::kHostOp;
+  return std::nullopt;
+}
+
+/// Cuts a gap into pieces, front to back.
+class GapCutter {
+ public:
+  GapCutter(std::vector<IdlePiece>& to, Interval gap, uint32_t next) : to_(to), rest_(gap), next_(next) {}
+
+  void until(int64_t end, IdleCause cause) {
+    end = std::min(end, rest_.end);
+    if (end <= rest_.begin) return;
+    if (!to_.empty() && to_.back().time.end == rest_.begin && to_.back().cause == cause &&
+        to_.back().next == next_) {
+      to_.back().time.end = end;
+    } else {
+      to_.push_back({{rest_.begin, end}, cause, next_});
+    }
+    rest_.begin = end;
+  }
+  int64_t at() const { return rest_.begin; }
+  int64_t end() const { return rest_.end; }
+
+ private:
+  std::vector<IdlePiece>& to_;
+  Interval rest_;
+  uint32_t next_;
+};
+
+/// The cause at `time`, and until when it holds at most.
+std::pair<IdleCause, int64_t> cause_at(const HostActivity& host, int32_t track, int64_t time) {
+  int64_t until = INT64_MAX;
+  for (const IdleCause kind : kHostKinds) {
+    const IntervalSet& set = host.of(track, kind);
+    const auto it = first_ending_after(set, time);
+    if (it == set.end()) continue;
+    if (it->begin <= time) return {kind, std::min(until, it->end)};
+    until = std::min(until, it->begin);
+  }
+  return {IdleCause::kHostOther, until};
+}
+
+void cut_host_late(GapCutter& gap, const HostActivity& host, int32_t track, int64_t until) {
+  while (gap.at() < std::min(until, gap.end())) {
+    const auto [cause, holds] = cause_at(host, track, gap.at());
+    gap.until(std::min(holds, until), cause);
+  }
+}
+
+void cut_launched_in_time(GapCutter& gap, const IntervalSet& waits) {
+  const Interval whole{gap.at(), gap.end()};
+  if (whole.length() < kTurnaroundNs) return gap.until(whole.end, IdleCause::kTurnaround);
+  while (gap.at() < whole.end) {
+    const auto it = first_ending_after(waits, gap.at());
+    if (it == waits.end() || it->begin >= whole.end) return gap.until(whole.end, IdleCause::kQueued);
+    gap.until(it->begin, IdleCause::kQueued);
+    gap.until(it->end, IdleCause::kWait);
+  }
+}
+
+/// From the launch call on. What takes longer than a launch waits for something that no record shows: at the
+/// beginning of the capture for work from before it, and the call itself may be what waits.
+void cut_launched(GapCutter& gap, Interval call, bool first, const IntervalSet& waits) {
+  const int64_t called = first ? call.begin : call.end;
+  if (gap.end() - std::max(called, gap.at()) <= kPlausibleLaunchNs)
+    return gap.until(gap.end(), IdleCause::kLaunch);
+  if (first) return gap.until(gap.end(), IdleCause::kStart);
+  gap.until(call.end, IdleCause::kLaunch);
+  cut_launched_in_time(gap, waits);
+}
+
+struct HostRecords {
+  const Timeline& run;
+  const HostActivity& host;
+  const IntervalSet& waits;
+};
+
+/// `first`: nothing tells when earlier work, which is not in the capture, ended.
+void cut_before_launched(GapCutter& gap, const HostRecords& records, uint32_t launch, bool first) {
+  const Interval call = records.run.spans.interval(launch);
+  if (!first && call.begin <= gap.at()) return cut_launched_in_time(gap, records.waits);
+  cut_host_late(gap, records.host, records.run.spans.track[launch], call.begin);
+  cut_launched(gap, call, first, records.waits);
+}
+
+/// What is recorded of a device up to a gap.
+class RecordedSoFar {
+ public:
+  void add(const Work& work) { streams_.insert(work.track); }
+  void add_idle(const Interval& gap) { idle_ns_ += gap.length(); }
+
+  /// The gap comes before the first recorded work of a stream, and less work is recorded before the gap than
+  /// it is long. A stream runs in order: what this one did until then is not in the capture.
+  bool opens_stream(const Work& next, const Interval& gap, const Interval& capture) const {
+    const int64_t busy_ns = gap.begin - capture.begin - idle_ns_;
+    return !streams_.contains(next.track) && gap.length() > std::max(busy_ns, kPlausibleLaunchNs);
+  }
+
+ private:
+  std::unordered_set<int32_t> streams_;
+  int64_t idle_ns_ = 0;
+};
+
+int64_t common_length(const Interval& a, const Interval& b) {
+  return std::max<int64_t>(0, std::min(a.end, b.end) - std::max(a.begin, b.begin));
+}
+
+/// At least half of the gap is in the span, and the span is at most twice as long: no frame of a whole
+/// program.
+bool tells_of(const Interval& span, const Interval& gap) {
+  const int64_t inside = common_length(span, gap);
+  return inside >= gap.length() - inside && span.length() - gap.length() <= gap.length();
+}
+
+bool overlaps(const IntervalSet& set, const Interval& time) {
+  const auto it = first_ending_after(set, time.begin);
+  return it != set.end() && it->begin < time.end;
+}
+
+/// Ranges in which a session is made ready, as ONNX Runtime names them.
+IntervalSet setup_ranges(const Timeline& run) {
+  std::vector<Interval> ranges;
+  for (size_t i = 0; i < run.spans.size(); i++) {
+    if (run.spans.kind[i] != model::SpanKind::annotation) continue;
+    const std::string_view name = run.names[run.spans.name[i]];
+    if (name == "session_initialization" || name.starts_with("model_loading"))
+      ranges.push_back(run.spans.interval(i));
+  }
+  return union_of(std::move(ranges));
+}
+
+void cut_host_idle(GapCutter& gap, const IntervalSet& setup) {
+  while (gap.at() < gap.end()) {
+    const auto it = first_ending_after(setup, gap.at());
+    if (it == setup.end()) return gap.until(gap.end(), IdleCause::kOutsideOps);
+    gap.until(it->begin, IdleCause::kOutsideOps);
+    gap.until(it->end, IdleCause::kSetup);
+  }
+}
+
+}  // namespace
+
+bool is_host_cause(IdleCause cause) {
+  return cause == IdleCause::kSetup || cause == IdleCause::kOutsideOps;
+}
+
+std::string_view idle_cause_name(IdleCause cause) {
+  return kCauses[static_cast<size_t>(cause)].name;
+}
+
+std::string_view idle_cause_words(IdleCause cause) {
+  return kCauses[static_cast<size_t>(cause)].words;
+}
+
+Metric idle_metric(IdleCause cause) {
+  return kCauses[static_cast<size_t>(cause)].metric;
+}
+
+bool is_host_late(IdleCause cause) {
+  return cause <= IdleCause::kHostOther;
+}
+
+HostActivity::HostActivity(const Timeline& run) {
+  const std::vector<HostCall> calls = host_calls(run.names);
+  std::vector<std::array<std::vector<Interval>, kKinds>> found(run.tracks.size());
+  for (size_t i = 0; i < run.spans.size(); i++) {
+    const auto kind = host_kind(run, calls, i);
+    const int32_t track = run.spans.track[i];
+    if (!kind || track < 0 || static_cast<size_t>(track) >= found.size()) continue;
+    const auto k = static_cast<size_t>(*kind);
+    found[static_cast<size_t>(track)][k].push_back(run.spans.interval(i));
+    spans_[k].push_back(static_cast<uint32_t>(i));
+  }
+  tracks_.resize(found.size());
+  for (size_t t = 0; t < found.size(); t++) {
+    for (size_t k = 0; k < kKinds; k++) tracks_[t][k] = union_of(std::move(found[t][k]));
+  }
+}
+
+const IntervalSet& HostActivity::of(int32_t track, IdleCause kind) const {
+  if (track < 0 || static_cast<size_t>(track) >= tracks_.size()) return none_;
+  return tracks_[static_cast<size_t>(track)][static_cast<size_t>(kind)];
+}
+
+IntervalSet HostActivity::everywhere(IdleCause kind) const {
+  IntervalSet all;
+  for (const auto& track : tracks_) all = unite(all, track[static_cast<size_t>(kind)]);
+  return all;
+}
+
+std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
+                                    const IntervalSet& waits) {
+  std::vector<IdlePiece> pieces;
+  const IntervalSet setup = device.is_host ? setup_ranges(run) : IntervalSet{};
+  RecordedSoFar recorded;
+  size_t next = 0;
+  for (const Interval& idle : subtract({run.capture}, device.busy)) {
+    for (; next < device.work.size() && device.work[next].start < idle.end; next++)
+      recorded.add(device.work[next]);
+    const bool none_left = next == device.work.size();
+    GapCutter gap(pieces, idle, none_left ? kNoRow : static_cast<uint32_t>(next));
+    if (device.is_host) {
+      cut_host_idle(gap, setup);
+    } else if (none_left) {
+      gap.until(idle.end, IdleCause::kEnd);
+    } else if (const uint32_t launch = device.work[next].launch; launch == kNoRow) {
+      gap.until(idle.end, IdleCause::kUnlinked);
+    } else {
+      const bool first =
+          idle.begin == run.capture.begin ||
+          (recorded.opens_stream(device.work[next], idle, run.capture) && !overlaps(waits, idle));
+      cut_before_launched(gap, {run, host, waits}, launch, first);
+    }
+    recorded.add_idle(idle);
+  }
+  return pieces;
+}
+
+std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
+                                 const std::vector<IdlePiece>& pieces) {
+  std::vector<uint32_t> found(pieces.size(), kNoRow);
+  std::vector<size_t> asked;
+  for (size_t p = 0; p < pieces.size(); p++) {
+    if (is_host_late(pieces[p].cause) && pieces[p].next != kNoRow) asked.push_back(p);
+  }
+  std::sort(asked.begin(), asked.end(),
+            [&](size_t a, size_t b) { return pieces[a].time.begin < pieces[b].time.begin; });
+  for (uint32_t i = 0; i < run.spans.size(); i++) {
+    const Interval span = run.spans.interval(i);
+    auto it = std::upper_bound(asked.begin(), asked.end(), span.begin,
+                               [&](int64_t t, size_t p) { return t < pieces[p].time.end; });
+    for (; it != asked.end() && pieces[*it].time.begin < span.end; it++) {
+      const IdlePiece& piece = pieces[*it];
+      if (run.spans.track[i] != run.spans.track[device.work[piece.next].launch]) continue;
+      uint32_t& best = found[*it];
+      const bool shorter = best == kNoRow || span.length() <= run.spans.interval(best).length();
+      if (shorter && tells_of(span, piece.time)) best = i;
+    }
+  }
+  return found;
+}
+
+std::array<int64_t, kIdleCauses> idle_causes(const std::vector<IdlePiece>& pieces,
+                                             const IntervalSet& window) {
+  std::array<int64_t, kIdleCauses> sums{};
+  if (window.empty()) return sums;
+  auto i =
+      static_cast<size_t>(std::upper_bound(pieces.begin(), pieces.end(), window.front().begin,
+                                           [](int64_t t, const IdlePiece& p) { return t < p.time.end; }) -
+                          pieces.begin());
+  for (const Interval& part : window) {
+    while (i < pieces.size() && pieces[i].time.end <= part.begin) i++;
+    for (size_t k = i; k < pieces.size() && pieces[k].time.begin < part.end; k++) {
+      const Interval& time = pieces[k].time;
+      sums[static_cast<size_t>(pieces[k].cause)] +=
+          std::min(time.end, part.end) - std::max(time.begin, part.begin);
+    }
+  }
+  return sums;
+}
+
+}  // namespace nl::analyze

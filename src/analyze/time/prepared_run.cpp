@@ -1,0 +1,71 @@
+#include "analyze/time/prepared_run.h"
+
+#include "analyze/names/taxonomy.h"
+
+namespace nl::analyze {
+namespace {
+
+/// Work that a source shows as spans of a device: moves of data, or programs as a whole.
+OpClass class_of_device_span(const Taxonomy& taxonomy, std::string_view name) {
+  if (name.starts_with("dma_")) return OpClass::k_memory;
+  const OpClass known = taxonomy.kernel(name).op_class;
+  return known == OpClass::k_other ? OpClass::k_control : known;
+}
+
+/// Names of device work are looked up as kernels, types of ops as ops; the others never get asked for.
+NameClasses classes_of(const Timeline& run, const Taxonomy& taxonomy) {
+  NameClasses classes;
+  classes.kernel.assign(run.names.size(), OpClass::k_other);
+  classes.op = classes.kernel;
+  std::vector<bool> as_kernel(run.names.size()), as_op(run.names.size()), as_span(run.names.size());
+  for (const uint32_t name : run.kernels.name) as_kernel[name] = true;
+  for (size_t i = 0; i < run.spans.size(); i++) {
+    if (run.spans.kind[i] == model::SpanKind::device) as_span[run.spans.name[i]] = true;
+    if (run.spans.kind[i] == model::SpanKind::op) as_op[run.spans.op_type[i]] = true;
+  }
+  for (uint32_t id = 0; id < run.names.size(); id++) {
+    if (as_span[id]) classes.kernel[id] = class_of_device_span(taxonomy, run.names[id]);
+    if (as_kernel[id]) classes.kernel[id] = taxonomy.kernel(run.names[id]).op_class;
+    if (as_op[id]) classes.op[id] = taxonomy.op(run.names[id]);
+  }
+  return classes;
+}
+
+/// When streams of a device waited, from its synchronisation records.
+Result<IntervalSet> stream_waits(store::Connection& connection, const store::RunFiles& files) {
+  if (!files.tables.contains("syncs")) return IntervalSet{};
+  std::vector<Interval> waits;
+  NL_CHECK(
+      connection.stream("SELECT start_ns, dur_ns FROM syncs WHERE name ILIKE '%stream wait%' AND dur_ns > 0",
+                        [&](const store::Chunk& chunk) -> Result<void> {
+                          for (size_t i = 0; i < chunk.size(); i++) {
+                            const int64_t start = chunk.int64s(0)[i];
+                            waits.push_back({start, start + chunk.int64s(1)[i]});
+                          }
+                          return {};
+                        }));
+  return union_of(std::move(waits));
+}
+
+}  // namespace
+
+Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunFiles& files,
+                                const Taxonomy& taxonomy, const PhaseNames& phases) {
+  PreparedRun run;
+  NL_TRY(run.timeline, load_timeline(connection, files));
+  run.classes = classes_of(run.timeline, taxonomy);
+  std::vector<Device> devices = devices_of(run.timeline, run.classes);
+  run.windows = find_windows(run.timeline, devices, phases);
+  run.host = std::make_unique<HostActivity>(run.timeline);
+  NL_TRY(const IntervalSet waits, stream_waits(connection, files));
+  for (Device& device : devices) {
+    DeviceState state;
+    state.idle = explain_idle(run.timeline, device, *run.host, waits);
+    state.launches = launches_of(run.timeline, device);
+    state.device = std::move(device);
+    run.devices.push_back(std::move(state));
+  }
+  return run;
+}
+
+}  // namespace nl::analyze

@@ -1,0 +1,33 @@
+#pragma once
+// PreparedRun: a run ready for questions about any window: time line, devices with their idle causes and
+// launches, host activity, windows. Built once, then read-only.
+
+#include <memory>
+#include <vector>
+
+#include "analyze/load/launches.h"
+#include "analyze/load/windows.h"
+#include "analyze/time/idle.h"
+
+namespace nl::analyze {
+
+struct DeviceState {
+  Device device;
+  std::vector<IdlePiece> idle;
+  std::vector<Launch> launches;
+};
+
+struct PreparedRun {
+  Timeline timeline;
+  NameClasses classes;
+  Windows windows;
+  std::vector<DeviceState> devices;
+  std::unique_ptr<HostActivity> host;
+};
+
+class Taxonomy;
+
+Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunFiles& files,
+                                const Taxonomy& taxonomy, const PhaseNames& phases);
+
+}  // namespace nl::analyze

@@ -1,0 +1,20 @@
+#pragma once
+// The two forms of Nsight Compute's CSV, told by their header: a row a metric (details page), or a row a
+// launch with a column a metric (raw page). Lines of the profiled program may stand before and between.
+
+#include "ingest/adapter.h"
+#include "ingest/formats/ncu/ncu_launches.h"
+#include "ingest/source/csv_reader.h"
+
+namespace nl::ingest {
+
+/// Whether a table begins here: "ID" as the first field.
+bool starts_ncu_header(std::string_view text);
+
+Result<void> read_ncu_tables(CsvReader& reader, const ReadOptions& options, const ByteSource& source,
+                             NcuLaunches& launches, model::RunInfo& info);
+
+/// Counts a line that is part of no table.
+void note_foreign_line(std::string_view line, model::RunInfo& info);
+
+}  // namespace nl::ingest

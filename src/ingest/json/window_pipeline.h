@@ -1,0 +1,133 @@
+#pragma once
+// WindowPipeline: split ∥ parse ∥ settle. The calling thread splits; `threads` workers parse windows, each
+// with a parser of its own; settle sees the parsed windows one by one in the order of the input, whatever the
+// number of threads. Errors are deterministic: the one of the first window in order wins, one of the splitter
+// comes after those before it.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "ingest/json/json_array.h"
+
+namespace nl::ingest {
+
+template <class Parsed>
+struct WindowStages {
+  using Parse = std::function<Result<Parsed>(JsonWindow&)>;
+  std::function<Parse()> make_parser;                      ///< called once on each worker thread
+  std::function<Result<void>(Parsed)> settle;              ///< called in order, by one thread at a time
+  std::function<bool()> cancelled = [] { return false; };  ///< asked between windows
+};
+
+template <class Parsed>
+class WindowPipeline {
+ public:
+  WindowPipeline(JsonArraySplitter& splitter, int threads, WindowStages<Parsed> stages)
+      : splitter_(splitter), stages_(std::move(stages)), threads_(threads < 1 ? 1 : threads) {}
+
+  Result<void> run() {
+    for (int i = 0; i <= threads_; i++) pool_.push_back(std::make_unique<JsonWindow>());
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads_; i++) workers.emplace_back([this] { work(); });
+    split();
+    for (auto& worker : workers) worker.join();
+    if (error_) return std::move(*error_);
+    return {};
+  }
+
+ private:
+  struct Job {
+    uint64_t number;
+    std::unique_ptr<JsonWindow> window;
+  };
+
+  void split() {
+    uint64_t number = 0;
+    std::optional<Error> failed;
+    for (;;) {
+      std::unique_ptr<JsonWindow> window = take_from_pool();
+      if (!window) break;
+      auto more = splitter_.next(*window);
+      if (!more) failed = std::move(more.error());
+      if (!more || !*more) break;
+      if (stages_.cancelled()) {
+        failed = Error{ErrorCode::kUnavailable, "cancelled"};
+        break;
+      }
+      const std::lock_guard lock(mutex_);
+      jobs_.push_back({number++, std::move(window)});
+      changed_.notify_all();
+    }
+    std::unique_lock lock(mutex_);
+    last_ = number;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return stopped_ || next_ == last_; });
+    if (failed && !error_) error_ = std::move(failed);
+  }
+
+  std::unique_ptr<JsonWindow> take_from_pool() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return stopped_ || !pool_.empty(); });
+    if (stopped_) return nullptr;
+    auto window = std::move(pool_.back());
+    pool_.pop_back();
+    return window;
+  }
+
+  std::optional<Job> take_job() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return stopped_ || !jobs_.empty() || last_; });
+    if (stopped_ || jobs_.empty()) return std::nullopt;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    return job;
+  }
+
+  void work() {
+    const auto parse = stages_.make_parser();
+    while (auto job = take_job()) {
+      Result<Parsed> parsed = parse(*job->window);
+      {
+        std::unique_lock lock(mutex_);
+        pool_.push_back(std::move(job->window));
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return stopped_ || next_ == job->number; });
+        if (stopped_) return;
+      }
+      // Only the worker whose turn it is comes here, so settle needs no lock of its own.
+      Result<void> settled =
+          parsed ? stages_.settle(std::move(parsed).value()) : Result<void>(parsed.error());
+      const std::lock_guard lock(mutex_);
+      next_++;
+      if (!settled) {
+        error_ = std::move(settled.error());
+        stopped_ = true;
+      }
+      changed_.notify_all();
+      if (stopped_) return;
+    }
+  }
+
+  JsonArraySplitter& splitter_;
+  WindowStages<Parsed> stages_;
+  const int threads_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<JsonWindow>> pool_;
+  std::deque<Job> jobs_;
+  uint64_t next_ = 0;             // the window whose turn it is to settle
+  std::optional<uint64_t> last_;  // number of windows, once known
+  std::optional<Error> error_;
+  bool stopped_ = false;
+};
+
+}  // namespace nl::ingest

@@ -1,0 +1,55 @@
+#pragma once
+// FlightDumps: what a flight recorder holds becomes a run while the recording goes on, when someone asks for
+// it: by SIGUSR1, or from another process by dump_recordings; or when a scope took too long. Requests are
+// seen where the workload is watched and met where the markers are gathered; imports run on a thread of their
+// own, one at a time.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "capture/record/recorder.h"
+#include "capture/run/workload.h"
+
+namespace nl::ops {
+
+class FlightDumps {
+ public:
+  /// `import` makes a run of a recording: its answer, as `record` has it.
+  using Import = std::function<Result<nlohmann::json>(const capture::RecordingEnd&)>;
+  FlightDumps(std::string folder, Import import);
+  FlightDumps(const FlightDumps&) = delete;
+  FlightDumps& operator=(const FlightDumps&) = delete;
+  ~FlightDumps();
+
+  /// Has both ask here. They must not outlive this.
+  void serve(capture::RecorderOptions& recorder, capture::WorkloadOptions& workload);
+  /// Waits for the last import.
+  void finish();
+
+ private:
+  void look();
+  void want_if_rested();
+  bool take_request();
+  void begin(Result<capture::RecordingEnd> dumped);
+  void import_and_answer(const Result<capture::RecordingEnd>& dumped);
+
+  std::string folder_;
+  Import import_;
+  int lock_ = -1;
+  int signals_seen_ = 0;
+  std::chrono::steady_clock::time_point last_ = {};  ///< of the thread that records
+  std::atomic<bool> is_wanted_{false};
+  std::atomic<bool> is_importing_{false};
+  std::thread importer_;
+};
+
+/// Asks each flight recorder at work in a folder below, one after the other, and waits for its answer: an
+/// array of what they made. `not_found` if there is none, `unavailable` if one gives no answer.
+Result<nlohmann::json> dump_recordings(const std::string& recordings, const std::function<bool()>& cancelled);
+
+}  // namespace nl::ops

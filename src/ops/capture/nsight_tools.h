@@ -1,0 +1,21 @@
+#pragma once
+// Nsight Systems and Nsight Compute for the operation deep.
+
+#include <optional>
+#include <string>
+
+#include "capture/tools/nvtx_range.h"
+#include "ops/capture/deep_tool.h"
+
+namespace nl::ops {
+
+struct NsightOptions {
+  bool counters = true;
+  std::string trace = "cuda,nvtx";
+  std::optional<capture::NvtxRange> range = {};
+};
+
+/// `unavailable` if one that is needed is not installed.
+Result<DeepTools> nsight_tools(const NsightOptions& options);
+
+}  // namespace nl::ops

@@ -1,0 +1,17 @@
+#pragma once
+// An ONNX model measured with and without ONNX Runtime's profiler, in a process of its own
+// (capture/model_passes.h).
+
+#include "capture/model/model_inputs.h"
+#include "ops/capture/profile_run.h"
+
+namespace nl::ops {
+
+/// `parameters` are those of the operation profile. What was measured is in the folder.
+Result<MeasuredProfile> profile_onnx(const Context& context, const nlohmann::json& parameters,
+                                     const std::string& folder);
+
+/// --shape and --size of the operation.
+Result<capture::InputOptions> input_options(const nlohmann::json& parameters);
+
+}  // namespace nl::ops

@@ -1,0 +1,15 @@
+#pragma once
+// rocprofv3 for the operation deep: it traces, and in another pass counts.
+
+#include <string>
+#include <vector>
+
+#include "ops/capture/deep_tool.h"
+
+namespace nl::ops {
+
+/// `counters`: what to count, at once; empty: nothing. `unavailable` if rocprofv3 is not installed or cannot
+/// count.
+Result<DeepTools> rocprofv3_tools(const std::vector<std::string>& counters);
+
+}  // namespace nl::ops

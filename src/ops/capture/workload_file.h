@@ -1,0 +1,46 @@
+#pragma once
+// A workload as a YAML file: what to run, where, and what it is, so that another model needs no code.
+// Untrusted until it is run: 64 KiB, no anchors, aliases or tags of types, only the known keys.
+//
+//   command: [python3, generate.py, --batch, "{batch}"]
+//   folder: ..                        # to work in, relative to the file; its own folder if not said
+//   environment: {OMP_NUM_THREADS: 4}
+//   values: {batch: 8}                # for {batch}; batch=16 on the command line replaces it
+//   labels: {model: llama-3-8b, batch: "{batch}"}
+//   range: LLM@decode                 # only this NVTX range is profiled, DOMAIN@RANGE or RANGE
+//   phases: {prefill: LLM@prefill}    # NVTX ranges of prefill, decode and decode_step, for the reports
+//   inputs: [prompts.json]            # files it reads, relative to the file; their hashes are kept
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/tools/nvtx_range.h"
+
+namespace nl::ops {
+
+struct Workload {
+  std::vector<std::string> command = {};
+  std::string folder = {};                         ///< empty: ours
+  std::vector<std::string> environment = {};       ///< NAME=value
+  std::map<std::string, std::string> values = {};  ///< as used
+  std::map<std::string, std::string> labels = {};
+  std::optional<capture::NvtxRange> range = {};
+  std::vector<std::string> phases = {};  ///< prefill=LLM@prefill
+  std::vector<std::string> inputs = {};  ///< paths
+};
+
+/// `overrides` are key=value: a key of `values` gets another value, any other is passed on to the command as
+/// its last argument. `name` stands in messages, with the line.
+Result<Workload> parse_workload(const std::string& text, const std::string& name,
+                                const std::vector<std::string>& overrides);
+
+/// The same for a file, with paths relative to it made whole.
+Result<Workload> read_workload(const std::string& path, const std::vector<std::string>& overrides);
+
+/// Is it the name of such a file, rather than of a program?
+bool names_workload_file(const std::string& word);
+
+}  // namespace nl::ops

@@ -1,0 +1,441 @@
+#include "ops/import/import_file.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <future>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "assemble/assemble.h"
+#include "base/files.h"
+#include "base/path_text.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "capture/tools/convert_report.h"
+#include "ingest/adapter.h"
+#include "ops/import/run_parts.h"
+#include "ops/import/source_sink.h"
+#include "store/bundle_reader.h"
+#include "store/bundle_writer.h"
+#include "store/run_document.h"
+
+namespace nl::ops {
+namespace {
+
+constexpr int kWriterMemoryMb = 200;
+constexpr size_t kSpansDerivedAtOnce = 1'000'000;
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+/// Says which file it was, unless the error does.
+Error with_path(Error error, const std::string& path) {
+  if (!error.message.ends_with(": " + path)) error.message = path + ": " + error.message;
+  return error;
+}
+
+std::string joined(const std::vector<std::string>& paths) {
+  std::string all;
+  for (const auto& path : paths) all += (all.empty() ? "" : " ") + path;
+  return all;
+}
+
+/// One file of the run to be.
+struct Input {
+  std::string path;
+  std::unique_ptr<ingest::ByteSource> source;
+  ingest::ChosenAdapter chosen;
+  const capture::ReportKind* report = nullptr;  ///< if it must be converted first
+  std::string sha256 = {};                      ///< known beforehand where the order depends on it
+  std::optional<int32_t> rank = {};             ///< that the name gives to a file that names none
+  size_t process = 0;                           ///< files of one process have the same number
+};
+
+/// Whether all files of one format can be of one process: no role comes twice.
+bool is_one_process(const std::vector<Input>& inputs, const ingest::Adapter* adapter) {
+  std::set<std::string_view> roles;
+  for (const Input& input : inputs) {
+    if (input.chosen.adapter == adapter && !roles.insert(input.chosen.role).second) return false;
+  }
+  return true;
+}
+
+/// What the files of one process have in common: folder and name but for the words for what they are.
+std::string process_name(const std::string& path) {
+  const std::string name = base_name(path);
+  return path.substr(0, path.size() - name.size()) + "\n" + run_stem(name);
+}
+
+/// Numbers the processes that files are of, where a profiler writes several files of one: by the files' names
+/// if there must be several. Files of one process come one after the other.
+void group_by_process(std::vector<Input>& inputs) {
+  std::map<std::pair<const ingest::Adapter*, std::string>, size_t> numbers;
+  size_t next = 0;
+  for (Input& input : inputs) {
+    const ingest::Adapter* const adapter = input.chosen.adapter;
+    input.process = next++;
+    if (!adapter->shares_process) continue;
+    const std::string name = is_one_process(inputs, adapter) ? "" : process_name(input.path);
+    input.process = numbers.try_emplace({adapter, name}, input.process).first->second;
+  }
+  std::stable_sort(inputs.begin(), inputs.end(),
+                   [](const Input& a, const Input& b) { return a.process < b.process; });
+}
+
+/// The number behind "rank" in a file name.
+std::optional<int32_t> rank_in(const std::string& file_name) {
+  const size_t word = lower(file_name).find("rank");
+  if (word == std::string::npos) return std::nullopt;
+  const size_t digits = file_name.find_first_not_of("_-.", word + 4);
+  int32_t rank = 0;
+  if (digits == std::string::npos) return std::nullopt;
+  const auto end = std::from_chars(file_name.data() + digits, file_name.data() + file_name.size(), rank);
+  return end.ec == std::errc() && rank >= 0 ? std::optional(rank) : std::nullopt;
+}
+
+/// Files of one role, such as the traces of several ranks, come in the order of their bytes' hashes: the
+/// order in which they were named must not matter.
+Result<void> order_by_content(std::vector<Input>& inputs) {
+  for (Input& input : inputs) {
+    NL_TRY(input.sha256, sha256_of_file(input.path));
+  }
+  std::sort(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
+    return std::tie(a.chosen.role, a.sha256) < std::tie(b.chosen.role, b.sha256);
+  });
+  const auto same = std::adjacent_find(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
+    return a.chosen.role == b.chosen.role && a.sha256 == b.sha256;
+  });
+  if (same == inputs.end()) return {};
+  return Error{ErrorCode::kBadInput, "the same file twice: " + same->path + ", " + (same + 1)->path};
+}
+
+Result<void> order_inputs(std::vector<Input>& inputs, bool as_one) {
+  std::sort(inputs.begin(), inputs.end(),
+            [](const Input& a, const Input& b) { return a.chosen.role < b.chosen.role; });
+  const auto same = std::adjacent_find(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
+    return a.chosen.role == b.chosen.role;
+  });
+  if (same == inputs.end()) return {};
+  if (as_one) return order_by_content(inputs);
+  return Error{ErrorCode::kBadInput, "two files of one run have the role " + std::string(same->chosen.role) +
+                                         ": " + same->path + ", " + (same + 1)->path};
+}
+
+/// Reports that only their vendor can read count as the format that they are converted to.
+Result<Input> open_input(const Context& context, const std::string& path, const std::string& format) {
+  ingest::PipeWait wait;
+  wait.cancelled = context.cancelled;
+  NL_TRY(auto source, ingest::open_file(path, std::move(wait)));
+  const auto* report = capture::report_kind(source->head());
+  if (report != nullptr && !format.empty() && format != report->format) report = nullptr;
+  const std::string wanted = report != nullptr ? std::string(report->format) : format;
+  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(path), wanted));
+  return Input{path, std::move(source), chosen, report, {}, {}};
+}
+
+Result<std::vector<Input>> open_inputs(const Context& context, const std::vector<std::string>& paths,
+                                       const ImportOptions& options) {
+  std::vector<Input> inputs;
+  for (const auto& path : paths) {
+    auto input = open_input(context, path, options.format);
+    if (!input) return with_path(std::move(input.error()), path);
+    if (options.rank_from_name) input->rank = rank_in(base_name(path));
+    inputs.push_back(std::move(*input));
+  }
+  NL_CHECK(order_inputs(inputs, options.as_one));
+  group_by_process(inputs);
+  return inputs;
+}
+
+/// Which files are of which process, if only their names tell; else empty.
+std::string processes_from_names(const std::vector<Input>& inputs) {
+  std::string numbers;
+  bool by_name = false;
+  for (const Input& input : inputs) {
+    numbers += (numbers.empty() ? "" : ",") + std::to_string(input.process);
+    by_name =
+        by_name || (input.chosen.adapter->shares_process && !is_one_process(inputs, input.chosen.adapter));
+  }
+  return by_name ? numbers : std::string();
+}
+
+/// What changes facts and is therefore part of the run id.
+nlohmann::json fact_options(const std::vector<Input>& inputs, const std::string& parent) {
+  nlohmann::json options = nlohmann::json::object();
+  if (!parent.empty()) options["added_to"] = parent;
+  std::string ranks;
+  for (const Input& input : inputs) {
+    ranks += (ranks.empty() ? "" : ",") + (input.rank ? std::to_string(*input.rank) : "-");
+  }
+  if (ranks.find_first_not_of("-,") != std::string::npos) options["ranks_from_names"] = ranks;
+  if (const std::string processes = processes_from_names(inputs); !processes.empty())
+    options["processes_from_names"] = processes;
+  return options;
+}
+
+/// The run that others are added to.
+struct Parent {
+  std::string bundle;
+  nlohmann::json document;
+  std::vector<store::SourceFile> sources;
+};
+
+/// The run that holds exactly these files already; empty if there is none. Files are only hashed if ones of
+/// their size are known.
+Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& inputs,
+                              std::vector<store::SourceFile> sources, const nlohmann::json& options) {
+  for (const Input& input : inputs) {
+    const auto bytes = file_size(input.path);
+    if (!bytes || *bytes == 0) return std::string();
+    NL_TRY(const bool possible, ledger.has_source_of_size(*bytes));
+    if (!possible) return std::string();
+    store::SourceFile& source = sources.emplace_back();
+    source.role = input.chosen.role;
+    source.sha256 = input.sha256;
+    if (source.sha256.empty()) {
+      NL_TRY(source.sha256, sha256_of_file(input.path));
+    }
+  }
+  const std::string run_id = store::run_id_of(sources, options);
+  return path_exists(ledger.run_folder(run_id) + "/run.json") ? run_id : std::string();
+}
+
+store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
+  return {store::unix_now_ns(), path, context.command, host_name(), context.principal, on_the_way};
+}
+
+class Importer {
+ public:
+  Importer(Context& context, store::Ledger& ledger, std::vector<Input> inputs, const ImportOptions& options,
+           std::optional<Parent> parent)
+      : context_(context),
+        ledger_(ledger),
+        inputs_(std::move(inputs)),
+        options_(options),
+        parent_(std::move(parent)) {}
+
+  Result<ImportReport> run() {
+    NL_TRY(const store::Staging staging, ledger_.new_staging());
+    temp_folder_ = staging.temp();
+    NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, temp_folder_}));
+    NL_TRY(const auto tables, write_tables(engine, staging));
+    NL_TRY(const auto document, write_document(tables, staging.bundle()));
+    NL_CHECK(derived_ ? assemble::complete_derived(engine, staging.bundle())
+                      : assemble::build_from_facts(engine, staging.bundle()));
+    return publish(staging, document);
+  }
+
+ private:
+  /// Facts and, if they fit into memory, the derived tables, which are built while the last facts are
+  /// written.
+  Result<std::vector<store::TableFile>> write_tables(const std::shared_ptr<store::Engine>& engine,
+                                                     const store::Staging& staging) {
+    const std::string bundle = staging.bundle();
+    store::BundleWriter writer(engine, bundle);
+    assemble::Collector collector(writer, staging.temp());
+    SourceSink sink(collector, inputs_.size() == 1 && !parent_);
+    if (parent_) NL_CHECK(read_parent(engine, sink));
+    for (Input& input : inputs_) {
+      begin_input(input, sink);
+      auto read = read_input(input, sink);
+      if (!read) return with_path(std::move(read.error()), input.path);
+    }
+    // Small runs: while the last facts are written. Large ones: when the writers have given their memory
+    // back.
+    const auto derive = [&] { return assemble::build_from_memory(engine, bundle, collector); };
+    const bool at_once = collector.complete() && collector.spans.size() < kSpansDerivedAtOnce;
+    std::future<Result<void>> derived;
+    if (at_once) derived = std::async(std::launch::async, derive);
+    auto tables = writer.finish();
+    if (!at_once) ::malloc_trim(0);
+    if (collector.complete()) {
+      NL_CHECK(at_once ? derived.get() : derive());
+      derived_ = true;
+    }
+    return tables;
+  }
+
+  void begin_input(const Input& input, SourceSink& sink) {
+    if (process_ == input.process) return sink.continue_source();
+    process_ = input.process;
+    tracks_ = {};
+    first_clock_ = info_.clocks.size();
+    sink.begin_source(first_clock_, input.rank);
+  }
+
+  Result<void> read_parent(const std::shared_ptr<store::Engine>& engine, SourceSink& sink) {
+    sink.begin_source(0, std::nullopt);
+    sources_ = parent_->sources;
+    NL_TRY(info_, store::run_info_of(parent_->document));
+    return store::read_tables(engine, parent_->bundle, parent_->document, sink, context_.cancelled);
+  }
+
+  Result<void> read_input(Input& input, model::RunSink& sink) {
+    model::RunInfo info;
+    const ingest::Adapter& adapter = *input.chosen.adapter;
+    const auto read = input.report == nullptr ? adapter.read(*input.source, read_options(input), sink, info)
+                                              : read_report(input, sink, info);
+    if (!read) NL_CHECK(input.source->unchanged());  // tells more than what a half-written file looks like
+    NL_CHECK(read);
+    NL_CHECK(input.source->drain());
+    if (!info.counts.closes()) {
+      return Error{ErrorCode::kInternal, "the records do not add up: seen is not stored + folded + dropped"};
+    }
+    sources_.push_back({std::string(input.chosen.role), input.source->sha256(), input.source->raw_bytes(),
+                        input.source->text_bytes(), input.source->compression(), std::string(adapter.format),
+                        adapter.version, info.tool, info.tool_version});
+    if (input.rank && info.ranks.empty()) info.ranks.push_back({*input.rank});
+    if (info_.clocks.size() > first_clock_)
+      info.clocks.clear();  // another file of the process has brought it
+    info_.add(std::move(info));
+    return {};
+  }
+
+  /// What the vendor's tool makes of the report; hashed and named is the report itself.
+  Result<void> read_report(const Input& input, model::RunSink& sink, model::RunInfo& info) {
+    if (input.source->plain_fd() < 0) {
+      return Error{ErrorCode::kUnsupported, "a report can only be converted from a plain file",
+                   "decompress it, or write the pipe to a file"};
+    }
+    const std::string folder = temp_folder_ + "/convert-" + std::string(input.report->format);
+    context_.progress({"converting " + base_name(input.path), 0});
+    NL_TRY(const auto converted,
+           capture::convert_report(*input.report, input.path, {folder, context_.cancelled}));
+    NL_TRY(auto source, ingest::open_file(converted.path));
+    auto read = input.chosen.adapter->read(*source, read_options(input), sink, info);
+    source.reset();
+    remove_tree(folder);
+    if (!read) {
+      read.error().message =
+          "what " + std::string(input.report->tool) + " made of the report: " + read.error().message;
+      return read;
+    }
+    info.extensions["converted_by"] = {{"tool", input.report->tool}, {"version", converted.tool_version}};
+    return {};
+  }
+
+  ingest::ReadOptions read_options(const Input& input) {
+    ingest::ReadOptions read;
+    const unsigned cores = std::thread::hardware_concurrency();
+    read.threads = options_.threads > 0 ? options_.threads : static_cast<int>(cores == 0 ? 1 : cores);
+    read.role = input.chosen.role;
+    read.temp_folder = temp_folder_;
+    if (input.chosen.adapter->shares_process) read.tracks = &tracks_;
+    const auto total = file_size(input.path);
+    const std::string what = "importing " + base_name(input.path);
+    read.progress = [this, total, what](const ingest::ByteSource& source) {
+      const double whole = total && *total > 0 ? static_cast<double>(*total) : 0;
+      const double fraction = whole > 0 ? static_cast<double>(source.raw_bytes()) / whole : 0;
+      context_.progress({what, fraction});
+    };
+    read.cancelled = context_.cancelled;
+    return read;
+  }
+
+  Result<nlohmann::json> write_document(const std::vector<store::TableFile>& tables,
+                                        const std::string& bundle) {
+    const auto options = fact_options(inputs_, parent_ ? parent_->document["run_id"] : nlohmann::json(""));
+    nlohmann::json document = store::make_run_document(sources_, options, info_, tables);
+    if (parent_) document["parents"] = nlohmann::json::array({parent_->document["run_id"]});
+    NL_CHECK(store::validate_run_document(document));
+    NL_CHECK(write_file_durably(bundle + "/run.json", store::run_document_text(document)));
+    return document;
+  }
+
+  Result<ImportReport> publish(const store::Staging& staging, const nlohmann::json& document) {
+    const std::string run_id = document["run_id"];
+    if (!options_.artifacts.empty())
+      NL_CHECK(rename_to_new(options_.artifacts, staging.bundle() + "/artifacts"));
+    NL_TRY(const bool created, ledger_.publish(staging, run_id));
+    if (!created && options_.refresh) NL_CHECK(ledger_.replace(staging, run_id));
+    std::vector<std::string> paths;
+    for (const Input& input : inputs_) paths.push_back(input.path);
+    NL_CHECK(ledger_.record(run_id, make_receipt(context_, joined(paths), options_.on_the_way)));
+    if (!options_.on_the_way) NL_CHECK(ledger_.keep(run_id));
+    return ImportReport{run_id, created, std::move(paths), document};
+  }
+
+  Context& context_;
+  store::Ledger& ledger_;
+  std::vector<Input> inputs_;
+  const ImportOptions& options_;
+  std::optional<Parent> parent_;
+  model::RunInfo info_;
+  std::vector<store::SourceFile> sources_;
+  std::string temp_folder_;
+  std::optional<size_t> process_;  ///< that is read, with its tracks and the number of its clock
+  ingest::ProcessTracks tracks_;
+  size_t first_clock_ = 0;
+  bool derived_ = false;
+};
+
+}  // namespace
+
+namespace {
+
+Result<Parent> read_parent(store::Ledger& ledger, const std::string& run_id) {
+  Parent parent{ledger.run_folder(run_id), {}, {}};
+  NL_TRY(parent.document, store::read_run_document(parent.bundle + "/run.json"));
+  NL_TRY(parent.sources, store::sources_of(parent.document));
+  return parent;
+}
+
+/// A run that is in the ledger already; no report if it is not.
+Result<std::optional<ImportReport>> already_there(Context& context, store::Ledger& ledger,
+                                                  const std::string& known,
+                                                  const std::vector<std::string>& paths, bool on_the_way) {
+  if (known.empty()) return std::optional<ImportReport>();
+  // An import that was killed before its last step left a run that no list shows.
+  NL_TRY(const auto listed, ledger.find(known, 1));
+  if (listed.empty()) NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), on_the_way)));
+  if (!on_the_way) NL_CHECK(ledger.keep(known));
+  NL_TRY(auto document, store::read_run_document(ledger.run_folder(known) + "/run.json"));
+  return std::optional(ImportReport{known, false, paths, std::move(document)});
+}
+
+}  // namespace
+
+Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
+                                  const std::vector<std::string>& paths, const ImportOptions& options) {
+  NL_TRY(auto inputs, open_inputs(context, paths, options));
+  std::optional<Parent> parent;
+  if (!options.add_to.empty()) {
+    NL_TRY(parent, read_parent(ledger, options.add_to));
+  }
+  if (!options.refresh) {
+    const auto before = parent ? parent->sources : std::vector<store::SourceFile>();
+    NL_TRY(const std::string known, known_run(ledger, inputs, before, fact_options(inputs, options.add_to)));
+    NL_TRY(auto there, already_there(context, ledger, known, paths, options.on_the_way));
+    if (there) return std::move(*there);
+  }
+  return Importer(context, ledger, std::move(inputs), options, std::move(parent)).run();
+}
+
+nlohmann::json import_json(const ImportReport& report) {
+  const auto& document = report.document;
+  nlohmann::json devices = nlohmann::json::array();
+  for (const auto& device : document["hardware"]["devices"]) {
+    if (device["active"].get<bool>()) devices.push_back(device);
+  }
+  int64_t bytes = 0;
+  for (const auto& table : document["tables"]) bytes += table["bytes"].get<int64_t>();
+  return {{"run_id", report.run_id},
+          {"created", report.created},
+          {"path", joined(report.paths)},
+          {"sources", document["sources"].size()},
+          {"format", document["sources"][0]["format"]},
+          {"counts", document["capture"]["counts"]},
+          {"health", document["capture"]["health"]},
+          {"devices", devices},
+          {"bundle_bytes", bytes}};
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,26 @@
+#pragma once
+// Analysis of a named run, for the operations that need it.
+
+#include <string>
+
+#include "analyze/run_analysis.h"
+#include "base/result.h"
+#include "ops/operation.h"
+#include "ops/runs/run_names.h"
+#include "store/ledger.h"
+
+namespace nl::ops {
+
+/// Builds the derived tables first if they are missing.
+Result<analyze::RunAnalysis> analyze_named(const NamedRun& run, const analyze::AnalysisOptions& options);
+
+/// All metrics of one device in one window, both as a prediction names them; not_found if the run has no such
+/// window or device.
+Result<analyze::MetricSet> metrics_of_run(const NamedRun& run, const std::string& window,
+                                          const std::string& device);
+
+/// Keeps what the findings promise in the ledger; what is there already stays as it is.
+Result<void> keep_predictions(const Context& context, store::Ledger& ledger, const NamedRun& run,
+                              const analyze::RunAnalysis& analysis);
+
+}  // namespace nl::ops

@@ -1,0 +1,168 @@
+#include "ops/runs/run_labels.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "model/labels.h"
+#include "ops/runs/run_names.h"
+#include "store/run_document.h"
+
+namespace nl::ops {
+namespace {
+
+using store::LabelChange;
+using store::LabelOrigin;
+using Labels = std::map<std::string, std::string>;
+
+/// What the origin says today.
+Labels labels_of(const std::vector<store::LabelValue>& kept, LabelOrigin origin) {
+  Labels labels;
+  for (const auto& label : kept) {
+    if (label.origin == origin) labels[label.key] = label.value;
+  }
+  return labels;
+}
+
+/// --set is an act of a person: it is noted again even if the value is the same, unless it counts already.
+void add_set(const GivenLabels& given, const std::vector<store::Label>& now,
+             std::vector<LabelChange>& changes) {
+  for (const auto& [key, value] : given.set) {
+    const auto same =
+        std::find_if(now.begin(), now.end(), [&, k = key, v = value](const store::Label& label) {
+          return label.key == k &&
+                 std::any_of(label.origins.begin(), label.origins.end(),
+                             [&](const auto& o) { return o.origin == LabelOrigin::kImport && o.value == v; });
+        });
+    const bool stands =
+        same != now.end() && (same->effective().value == value ||
+                              same->effective().origin == LabelOrigin::kSource || same->effective().forced);
+    if (!stands) changes.push_back({key, LabelOrigin::kImport, value});
+  }
+}
+
+/// The sidecar as it is now: what it no longer says is taken away.
+void add_sidecar(const GivenLabels& given, const Labels& before, std::vector<LabelChange>& changes) {
+  if (!given.sidecar.found) return;
+  for (const auto& [key, value] : before) {
+    if (!given.sidecar.labels.contains(key)) changes.push_back({key, LabelOrigin::kSidecar, std::nullopt});
+  }
+  for (const auto& [key, value] : given.sidecar.labels) {
+    const auto old = before.find(key);
+    if (old == before.end() || old->second != value) changes.push_back({key, LabelOrigin::kSidecar, value});
+  }
+}
+
+void warn_of_conflicts(const std::string& run_id, const Labels& source, const Labels& given, const char* from,
+                       std::vector<std::string>& warnings) {
+  for (const auto& [key, value] : given) {
+    const auto said = source.find(key);
+    if (said == source.end() || said->second == value) continue;
+    warnings.push_back(fmt::format(
+        "{}={} from {} does not count, since the source says {}={}; to force it: neurolens label {} {} "
+        "--force",
+        key, value, from, key, said->second, short_id(run_id), shell_word(key + "=" + value)));
+  }
+}
+
+Result<void> apply_tags_and_notes(store::Ledger& ledger, const std::string& run_id, const Sidecar& sidecar,
+                                  const store::Act& act) {
+  NL_TRY(const auto tags, ledger.state().tags(run_id));
+  std::vector<std::string> added;
+  for (const auto& tag : sidecar.tags) {
+    if (std::find(tags.begin(), tags.end(), tag) == tags.end()) added.push_back(tag);
+  }
+  if (!added.empty()) {
+    NL_CHECK(ledger.change_state([&](store::State& state) { return state.add_tags(run_id, added, act); }));
+  }
+  NL_TRY(const auto notes, ledger.state().notes(run_id));
+  for (const auto& text : sidecar.notes) {
+    const bool known =
+        std::any_of(notes.begin(), notes.end(), [&](const store::Note& note) { return note.text == text; });
+    if (known) continue;
+    NL_CHECK(ledger.change_state([&](store::State& state) { return state.add_note(run_id, text, act); }));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::pair<std::string, std::string>> parse_label(const std::string& text, bool may_be_empty) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return Error{ErrorCode::kBadInput, "not a label: " + text.substr(0, 80),
+                 "write key=value, such as batch=8"};
+  }
+  const std::string key = text.substr(0, equals);
+  const std::string value = text.substr(equals + 1);
+  NL_CHECK(model::check_label_key(key));
+  if (!value.empty() || !may_be_empty) NL_CHECK(model::check_label_value(key, value));
+  return std::pair{key, value};
+}
+
+namespace {
+
+template <class T>
+void add_new(std::vector<T>& to, const std::vector<T>& from) {
+  for (const T& value : from) {
+    if (std::find(to.begin(), to.end(), value) == to.end()) to.push_back(value);
+  }
+}
+
+}  // namespace
+
+Result<GivenLabels> given_labels(const std::vector<std::string>& profiles,
+                                 const std::vector<std::string>& set) {
+  GivenLabels given;
+  for (const auto& text : set) {
+    NL_TRY(auto label, parse_label(text, false));
+    if (!given.set.insert(label).second) {
+      return Error{ErrorCode::kBadInput, "--set names a label twice: " + label.first,
+                   "one value for each key"};
+    }
+  }
+  for (const auto& profile : profiles) {
+    NL_TRY(auto sidecar, read_sidecars(profile));
+    given.sidecar.labels.merge(sidecar.labels);
+    add_new(given.sidecar.tags, sidecar.tags);
+    add_new(given.sidecar.notes, sidecar.notes);
+    given.sidecar.found = given.sidecar.found || sidecar.found;
+  }
+  return given;
+}
+
+Result<void> apply_labels(const Context& context, store::Ledger& ledger, const std::string& run_id,
+                          const GivenLabels& given, std::vector<std::string>& warnings) {
+  if (given.set.empty() && !given.sidecar.found) return {};
+  NL_TRY(const auto document, store::read_run_document(ledger.run_folder(run_id) + "/run.json"));
+  NL_TRY(const auto now, ledger.labels(run_id, document));
+  NL_TRY(const auto kept, ledger.state().labels(run_id));
+  std::vector<LabelChange> changes;
+  add_sidecar(given, labels_of(kept, LabelOrigin::kSidecar), changes);
+  add_set(given, now, changes);
+  if (!changes.empty()) {
+    NL_CHECK(ledger.change_state(
+        [&](store::State& state) { return state.change_labels(run_id, changes, act_of(context)); }));
+  }
+  const Labels source = store::source_labels(document);
+  warn_of_conflicts(run_id, source, given.sidecar.labels, "neurolens.yaml", warnings);
+  warn_of_conflicts(run_id, source, given.set, "--set", warnings);
+  return apply_tags_and_notes(ledger, run_id, given.sidecar, act_of(context));
+}
+
+store::Act act_of(const Context& context) {
+  return {store::unix_now_ns(), context.principal};
+}
+
+std::string shell_word(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("=_.-/:+,@").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace nl::ops

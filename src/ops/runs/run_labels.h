@@ -1,0 +1,38 @@
+#pragma once
+// Labels that an import brings along: `--set key=value` and the sidecar. Read before the import, so that a
+// fault in them costs nothing; applied after it, also if the run was in the ledger already.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/operation.h"
+#include "ops/runs/sidecar.h"
+#include "store/ledger.h"
+
+namespace nl::ops {
+
+/// "key=value", both checked; an empty value passes if it may be empty.
+Result<std::pair<std::string, std::string>> parse_label(const std::string& text, bool may_be_empty);
+
+struct GivenLabels {
+  std::map<std::string, std::string> set = {};  ///< --set
+  Sidecar sidecar = {};
+};
+/// `profiles`: the files of one run; what lies beside the first counts before what lies beside the next.
+Result<GivenLabels> given_labels(const std::vector<std::string>& profiles,
+                                 const std::vector<std::string>& set);
+
+/// Writes what the state does not hold yet. A warning for each value that does not count, since the source
+/// says otherwise.
+Result<void> apply_labels(const Context& context, store::Ledger& ledger, const std::string& run_id,
+                          const GivenLabels& given, std::vector<std::string>& warnings);
+
+/// Who acts, and now.
+store::Act act_of(const Context& context);
+
+/// key=value as a shell takes it.
+std::string shell_word(const std::string& text);
+
+}  // namespace nl::ops

@@ -1,0 +1,233 @@
+#include "ops/runs/run_measures.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "analyze/metrics/definitions.h"
+#include "base/files.h"
+#include "base/sha256.h"
+#include "ops/runs/named_analysis.h"
+#include "store/run_views.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+// Raised when the form of the measures or what they are computed from changes.
+constexpr int kVersion = 1;
+constexpr char kSchema[] = "neurolens.measures/1";
+constexpr char kFolderStart[] = "measures-";
+constexpr int64_t kMostRows = 10'000;
+constexpr size_t kMostSteps = 100'000;
+constexpr int64_t kMostBytes = 256 * 1024 * 1024;
+
+// ---- From the analysis
+
+constexpr const char* kTimes[] = {"window_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns",
+                                  "busy_ns",   "comm_ns",    "copy_ns",         "overlap_ns"};
+
+json picked(const json& from, std::initializer_list<const char*> keys) {
+  json out = json::object();
+  for (const char* key : keys) out[key] = from[key];
+  return out;
+}
+
+/// Values by id, and ids by the reason of their absence: a reason is shared by many.
+void add_metrics(json& out, const json& metrics) {
+  out["metrics"] = json::object();
+  out["absent"] = json::object();
+  for (const auto& [id, metric] : metrics.items()) {
+    if (metric.contains("value")) {
+      out["metrics"][id] = metric["value"];
+    } else {
+      out["absent"][metric["absent"].get<std::string>()].push_back(id);
+    }
+  }
+}
+
+json device_measures(const json& device) {
+  json out = picked(device, {"device", "rank", "name", "kind", "idle_causes", "classes"});
+  for (const char* key : kTimes) out["decomposition"][key] = device[key];
+  add_metrics(out, device["metrics"]);
+  return out;
+}
+
+int64_t ranked(const std::vector<int64_t>& sorted, size_t percent) {
+  return sorted[std::max<size_t>((sorted.size() * percent + 99) / 100, 1) - 1];
+}
+
+json steps_measures(const json& steps, std::vector<int64_t> durations) {
+  json out = picked(steps, {"source", "count", "confidence"});
+  std::sort(durations.begin(), durations.end());
+  const auto value = [&](size_t percent, size_t least) {
+    return durations.size() < least ? json(nullptr) : json(ranked(durations, percent));
+  };
+  out["median_ns"] = value(50, 1);
+  out["p90_ns"] = value(90, 10);
+  out["p99_ns"] = value(99, 100);
+  return out;
+}
+
+json kernel_rows(const json& rows) {
+  json out = json::array();
+  for (const json& row : rows) {
+    out.push_back(picked(
+        row, {"device", "rank", "name", "class", "family", "is_copy", "calls", "total_ns", "exposed_ns"}));
+  }
+  return out;
+}
+
+/// Time on the device that the op launched work on, or its own on the host.
+json op_rows(const json& rows) {
+  json out = json::array();
+  for (const json& row : rows) {
+    if (row["owner"] == "layer") continue;  // they have a table of their own
+    json one = picked(row, {"device", "rank", "name", "op_type", "class", "owner", "calls"});
+    one["total_ns"] = row.contains("own_ns") ? row["own_ns"] : row["device_ns"];
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+json roofline_of(const json& devices) {
+  json out = json::array();
+  for (const json& device : devices) {
+    json one = picked(device, {"device", "rank"});
+    one["roofline"] = device["roofline"];
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+/// What is small, and what may be large.
+struct Measures {
+  json figures;
+  json tables;
+};
+
+json figures_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
+  json out = {{"schema", kSchema}, {"run_id", run.run_id}, {"total_ns", analysis.data["window"]["total_ns"]}};
+  out["devices"] = json::array();
+  for (const json& device : analysis.data["devices"]) out["devices"].push_back(device_measures(device));
+  out["steps"] = steps_measures(analysis.data["steps"], analysis.step_durations_ns);
+  return out;
+}
+
+json tables_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
+  const json& data = analysis.data;
+  json out = {{"schema", kSchema}, {"run_id", run.run_id}};
+  out["kernels"] = kernel_rows(data["top_kernels"]);
+  out["ops"] = op_rows(data["top_ops"]);
+  out["modules"] = data["top_modules"];
+  for (const char* key : {"phases", "layers", "counters", "not_shown"}) out[key] = data[key];
+  out["roofline"] = roofline_of(data["devices"]);
+  out["patterns"] = analysis.patterns;
+  const auto& steps = analysis.step_durations_ns;
+  out["step_durations_ns"] = json(
+      std::vector(steps.begin(), steps.begin() + static_cast<ptrdiff_t>(std::min(steps.size(), kMostSteps))));
+  return out;
+}
+
+Result<Measures> compute(const NamedRun& run, const std::string& peaks_file) {
+  analyze::AnalysisOptions options;
+  options.top = kMostRows;
+  options.peaks_file = peaks_file;
+  options.with_patterns = true;
+  NL_TRY(const auto analysis, analyze_named(run, options));
+  return Measures{figures_of(run, analysis), tables_of(run, analysis)};
+}
+
+json joined(Measures measures, MeasureDetail detail) {
+  json out = std::move(measures.figures);
+  if (detail == MeasureDetail::kFigures) return out;
+  json& tables = measures.tables;
+  out["steps"]["durations_ns"] = std::move(tables["step_durations_ns"]);
+  tables.erase("step_durations_ns");
+  out.update(tables);
+  return out;
+}
+
+// ---- Kept in the bundle
+
+std::string folder_of(const NamedRun& run) {
+  return run.bundle + "/derived/" + kFolderStart + measures_version();
+}
+
+constexpr char kFiguresFile[] = "/measures.json";
+constexpr char kTablesFile[] = "/tables.json";
+
+/// An error if the file is not there, damaged, or another run's.
+Result<json> read_kept(const NamedRun& run, const char* file) {
+  NL_TRY(const std::string text, read_small_file(folder_of(run) + file, kMostBytes));
+  json out = json::parse(text, nullptr, false);
+  const bool fits =
+      out.is_object() && out.value("schema", "") == kSchema && out.value("run_id", "") == run.run_id;
+  if (fits) return out;
+  return Error{ErrorCode::kBadInput, "not the measures of the run: " + folder_of(run) + file};
+}
+
+Result<Measures> read_both(const NamedRun& run, MeasureDetail detail) {
+  Measures measures;
+  NL_TRY(measures.figures, read_kept(run, kFiguresFile));
+  if (detail == MeasureDetail::kFigures) return measures;
+  NL_TRY(measures.tables, read_kept(run, kTablesFile));
+  return measures;
+}
+
+Result<void> write_aside(const NamedRun& run, const std::string& path, const json& document) {
+  static std::atomic<int> next = 0;
+  const std::string aside = run.bundle + "/derived/" + store::kDerivedAside + std::to_string(::getpid()) +
+                            "-measures-" + std::to_string(next++);
+  NL_TRY(NewFile file, NewFile::create(aside));
+  NL_CHECK(file.write(document.dump(-1, ' ', false, json::error_handler_t::replace)));
+  NL_CHECK(file.finish(path, true));
+  return {};
+}
+
+/// The figures come last: whoever sees them finds the tables.
+Result<void> keep(const NamedRun& run, const Measures& measures) {
+  const std::string folder = folder_of(run);
+  NL_CHECK(make_folders(folder));
+  NL_CHECK(write_aside(run, folder + kTablesFile, measures.tables));
+  NL_CHECK(write_aside(run, folder + kFiguresFile, measures.figures));
+  const std::string derived = run.bundle + "/derived/";
+  for (const auto& name : list_folder(derived)) {
+    if (name.starts_with(kFolderStart) && derived + name != folder) remove_tree(derived + name);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string measures_version() {
+  static const std::string kName =
+      std::to_string(kVersion) + "-" +
+      sha256_hex(analyze::definitions_hash() + store::derived_folder("")).substr(0, 12);
+  return kName;
+}
+
+Result<json> run_measures(const NamedRun& run, MeasureDetail detail) {
+  if (auto kept = read_both(run, detail)) return joined(std::move(kept).value(), detail);
+  NL_TRY(Measures measures, compute(run, ""));
+  static_cast<void>(keep(run, measures));  // a ledger that can only be read answers all the same
+  return joined(std::move(measures), detail);
+}
+
+Result<json> run_measures_with_peaks(const NamedRun& run, const std::string& peaks_file) {
+  NL_TRY(Measures measures, compute(run, peaks_file));
+  return joined(std::move(measures), MeasureDetail::kAll);
+}
+
+Known<double> measured(const json& device, std::string_view metric) {
+  const json& values = device["metrics"];
+  if (const auto it = values.find(metric); it != values.end()) return it->get<double>();
+  for (const auto& [reason, ids] : device["absent"].items()) {
+    if (std::find(ids.begin(), ids.end(), metric) != ids.end()) return Absent{reason};
+  }
+  return Absent{"not measured"};
+}
+
+}  // namespace nl::ops

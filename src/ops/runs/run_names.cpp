@@ -1,0 +1,135 @@
+#include "ops/runs/run_names.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/decimal.h"
+#include "base/files.h"
+#include "ops/import/import_file.h"
+#include "ops/runs/run_labels.h"
+#include "store/run_document.h"
+
+namespace nl::ops {
+namespace {
+
+Error no_such_run(const std::string& name) {
+  return Error{ErrorCode::kNotFound, "no run and no file is called: " + name,
+               "neurolens runs lists the runs; a path of a profile is imported on the way"};
+}
+
+Result<NamedRun> by_latest(store::Ledger& ledger, const std::string& name) {
+  int64_t back = 0;
+  const std::string rest = name.substr(std::string("@latest").size());
+  if (!rest.empty() && (rest[0] != '~' || !parse_int64(rest.substr(1), back) || back < 0))
+    return no_such_run(name);
+  NL_TRY(const std::string id, ledger.latest(back));
+  return NamedRun{id, ledger.run_folder(id)};
+}
+
+constexpr char kBaseline[] = "@baseline:";
+
+Result<NamedRun> by_baseline(store::Ledger& ledger, const std::string& name) {
+  const std::string baseline_name = name.substr(std::string(kBaseline).size());
+  NL_TRY(const auto baseline, ledger.state().baseline(baseline_name));
+  if (!baseline) {
+    return Error{ErrorCode::kNotFound, "no baseline is called: " + baseline_name,
+                 "neurolens baseline lists the baselines"};
+  }
+  if (!path_exists(ledger.run_folder(baseline->run_id) + "/run.json")) {
+    return Error{ErrorCode::kNotFound,
+                 "the run of baseline " + baseline_name + " is gone: " + short_id(baseline->run_id),
+                 "neurolens baseline " + baseline_name + " RUN names another one"};
+  }
+  return NamedRun{baseline->run_id, ledger.run_folder(baseline->run_id)};
+}
+
+constexpr int64_t kShownCandidates = 5;
+
+Error several_runs(const std::string& what, const std::vector<std::string>& ids) {
+  std::string list;
+  for (size_t i = 0; i < ids.size() && i < kShownCandidates; i++) {
+    list += (i == 0 ? "" : ", ") + short_id(ids[i]);
+  }
+  if (ids.size() > kShownCandidates) list += ", …";
+  return Error{ErrorCode::kBadInput, what + ": " + list, "write more of the id of the one you mean"};
+}
+
+/// The start of an id, or a tag. A text that is both is ambiguous, like one that several runs have.
+Result<NamedRun> by_id_or_tag(store::Ledger& ledger, const std::string& name) {
+  const bool hex = name.find_first_not_of("0123456789abcdef") == std::string::npos;
+  std::vector<std::string> ids;
+  if (hex && name.size() >= 4 && name.size() <= 64) {
+    NL_TRY(ids, ledger.find(name, kShownCandidates + 1));
+  }
+  NL_TRY(const auto tagged, ledger.state().tagged(name, kShownCandidates + 1));
+  const bool both = !ids.empty() && !tagged.empty();
+  for (const auto& id : tagged) {
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
+  if (ids.empty()) return no_such_run(name);
+  if (ids.size() > 1) {
+    const std::string what = both              ? "several runs start with or are tagged "
+                             : !tagged.empty() ? "several runs are tagged "
+                                               : "several runs start with ";
+    return several_runs(what + name, ids);
+  }
+  return NamedRun{ids[0], ledger.run_folder(ids[0])};
+}
+
+Result<NamedRun> by_name(store::Ledger& ledger, const std::string& name) {
+  if (name.starts_with("@latest")) return by_latest(ledger, name);
+  if (name.starts_with(kBaseline)) return by_baseline(ledger, name);
+  return by_id_or_tag(ledger, name);
+}
+
+/// What lies beside the profile is taken along when the run is new.
+Result<NamedRun> import_on_the_way(Context& context, store::Ledger& ledger, const std::string& path) {
+  ImportOptions options;
+  options.on_the_way = true;
+  NL_TRY(const auto given, given_labels({path}, {}));
+  NL_TRY(const auto report, import_files(context, ledger, {path}, options));
+  std::vector<std::string> warnings;
+  if (report.created) NL_CHECK(apply_labels(context, ledger, report.run_id, given, warnings));
+  return NamedRun{report.run_id, ledger.run_folder(report.run_id), report.created};
+}
+
+Error not_a_bundle(const std::string& folder) {
+  return Error{ErrorCode::kNotFound, "a folder without a run: " + folder,
+               "name the profile in it; the folder of a run holds run.json"};
+}
+
+}  // namespace
+
+Result<NamedRun> resolve_run_unread(Context& context, const std::string& name) {
+  std::string folder = name;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  if (!context.host_paths || !path_exists(folder + "/run.json")) return resolve_run(context, name);
+  const auto document = store::read_run_document(folder + "/run.json");
+  const std::string base = folder.substr(folder.rfind('/') + 1);
+  return NamedRun{document ? (*document)["run_id"].get<std::string>() : base, folder};
+}
+
+Result<NamedRun> resolve_run(Context& context, const std::string& name) {
+  struct stat info {};
+  const bool exists = context.host_paths && ::stat(name.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) {
+    if (!path_exists(name + "/run.json")) return not_a_bundle(name);
+    NL_TRY(const auto document, store::read_run_document(name + "/run.json"));
+    return NamedRun{document["run_id"], name};
+  }
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  return exists ? import_on_the_way(context, ledger, name) : by_name(ledger, name);
+}
+
+Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, const std::string& name) {
+  NL_TRY(auto named, resolve_run(context, name));
+  named.bundle = ledger.run_folder(named.run_id);
+  if (!path_exists(named.bundle + "/run.json")) {
+    return Error{ErrorCode::kNotFound, "the run is not in the ledger: " + name,
+                 "neurolens import its profile first"};
+  }
+  return named;
+}
+
+}  // namespace nl::ops

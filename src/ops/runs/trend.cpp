@@ -1,0 +1,304 @@
+#include "ops/runs/trend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "compare/comparability.h"
+#include "ops/runs/run_measures.h"
+#include "stats/rank_test.h"
+#include "stats/sample.h"
+#include "store/run_document.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+using store::RunRow;
+
+// ---- Values of the runs
+
+struct Point {
+  const RunRow* run;
+  double value;
+};
+
+using ReasonCounts = std::map<std::string, int64_t>;
+
+/// Reads the figure of every run; counts those without by their reason.
+class Values {
+ public:
+  Values(Context& context, const store::Ledger& ledger, const RunFigure& figure, size_t runs)
+      : context_(context), ledger_(ledger), figure_(figure), runs_(static_cast<double>(runs)) {}
+
+  Result<std::vector<Point>> of(const RunGroupHistory& group) {
+    std::vector<Point> points;
+    for (const RunRow& row : group.runs) {
+      if (context_.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+      if (done_ % 64 == 0) context_.progress({"reading runs", static_cast<double>(done_) / runs_});
+      done_++;
+      const Known<double> value = of(row);
+      if (value && std::isfinite(*value)) {
+        points.push_back({&row, *value});
+      } else {
+        left_out_[value.reason()]++;
+      }
+    }
+    return points;
+  }
+  const ReasonCounts& left_out() const { return left_out_; }
+
+ private:
+  Known<double> of(const RunRow& row) const {
+    const auto measures = run_measures({row.run_id, ledger_.run_folder(row.run_id)}, figure_.detail());
+    if (!measures) return Absent{measures.error().message};
+    return figure_.of(*measures);
+  }
+
+  Context& context_;
+  const store::Ledger& ledger_;
+  const RunFigure& figure_;
+  double runs_;
+  int64_t done_ = 0;
+  ReasonCounts left_out_;
+};
+
+// ---- What else changed
+
+Result<compare::RunFacts> facts_of(const store::Ledger& ledger, const RunRow& row) {
+  NL_TRY(auto document, store::read_run_document(ledger.run_folder(row.run_id) + "/run.json"));
+  return compare::RunFacts{row.run_id, std::move(document), row.labels};
+}
+
+std::vector<compare::RunFacts> facts_of(const store::Ledger& ledger, const std::vector<Point>& points,
+                                        size_t from, size_t to) {
+  std::vector<compare::RunFacts> list;
+  for (size_t i = from; i < to; i++) {
+    if (auto facts = facts_of(ledger, *points[i].run)) list.push_back(std::move(facts).value());
+  }
+  return list;
+}
+
+using Differences = std::vector<compare::FactDifference>;
+
+/// Whether all runs on one side differ from all on the other in this.
+bool is_lasting(const std::string& key, const std::vector<Differences>& pairs) {
+  return std::all_of(pairs.begin(), pairs.end(), [&](const Differences& differences) {
+    return std::any_of(differences.begin(), differences.end(), [&](const auto& d) { return d.key == key; });
+  });
+}
+
+/// Between the run where the change began and the one before; those that last for a few runs come first.
+/// Empty if the runs cannot be read any more.
+json differences_json(const store::Ledger& ledger, const std::vector<Point>& points, size_t from, size_t at,
+                      size_t to) {
+  constexpr size_t kRuns = 3;
+  const auto before = facts_of(ledger, points, std::max(from, at - std::min(at, kRuns)), at);
+  const auto after = facts_of(ledger, points, at, std::min(to, at + kRuns));
+  json lasting = json::array(), passing = json::array();
+  if (before.empty() || after.empty()) return lasting;
+  std::vector<Differences> pairs;
+  for (const auto& a : before) {
+    for (const auto& b : after) pairs.push_back(compare::differences(a, b));
+  }
+  for (const auto& one : compare::differences(before.back(), after.front())) {
+    const bool lasts = is_lasting(one.key, pairs);
+    (lasts ? lasting : passing).push_back({{"what", one.text()}, {"lasts", lasts}});
+  }
+  lasting.insert(lasting.end(), passing.begin(), passing.end());
+  return lasting;
+}
+
+/// Time a step of each kernel and class in some runs, by kind and name.
+using WorkTimes = std::map<std::pair<std::string, std::string>, std::vector<double>>;
+
+void add_work(const json& measures, size_t run, size_t runs, WorkTimes& work) {
+  const double steps = steps_of(measures);
+  const auto add = [&](const char* kind, const std::string& name, const json& total_ns) {
+    std::vector<double>& times = work[{kind, name}];
+    times.resize(runs);
+    if (total_ns.is_number()) times[run] += total_ns.get<double>() / steps;
+  };
+  for (const json& device : measures["devices"]) {
+    for (const auto& [name, total_ns] : device["classes"].items()) add("class", name, total_ns);
+  }
+  for (const json& kernel : measures["kernels"]) add("kernel", kernel["name"], kernel["total_ns"]);
+}
+
+WorkTimes work_of(const store::Ledger& ledger, const std::vector<Point>& points, size_t from, size_t to) {
+  WorkTimes work;
+  for (size_t i = from; i < to; i++) {
+    const std::string& run_id = points[i].run->run_id;
+    const auto measures = run_measures({run_id, ledger.run_folder(run_id)});
+    if (measures) add_work(*measures, i - from, to - from, work);
+  }
+  return work;
+}
+
+double middle(const WorkTimes& work, const WorkTimes::key_type& key) {
+  const auto it = work.find(key);
+  return it == work.end() ? 0 : stats::median(stats::sorted(it->second));
+}
+
+struct WorkChange {
+  WorkTimes::key_type key;
+  int64_t before_ns, after_ns;
+  int64_t delta() const { return after_ns - before_ns; }
+};
+
+json to_json(const WorkChange& change) {
+  return {{"kind", change.key.first},
+          {"name", change.key.second},
+          {"before_ns", change.before_ns},
+          {"after_ns", change.after_ns},
+          {"delta_ns", change.delta()}};
+}
+
+/// Kernels and classes whose time moved most: medians of a few runs on both sides.
+json moved_work(const store::Ledger& ledger, const std::vector<Point>& points, size_t from, size_t at,
+                size_t to) {
+  constexpr size_t kRuns = 5;
+  constexpr size_t kRows = 8;
+  const WorkTimes before = work_of(ledger, points, std::max(from, at - std::min(at, kRuns)), at);
+  const WorkTimes after = work_of(ledger, points, at, std::min(to, at + kRuns));
+  WorkTimes both = before;
+  both.insert(after.begin(), after.end());
+  std::vector<WorkChange> changes;
+  for (const auto& [key, times] : both) {
+    changes.push_back({key, std::llround(middle(before, key)), std::llround(middle(after, key))});
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const WorkChange& a, const WorkChange& b) {
+    return std::abs(a.delta()) > std::abs(b.delta());
+  });
+  json rows = json::array();
+  for (const WorkChange& change : changes) {
+    if (rows.size() == kRows || change.delta() == 0) break;
+    rows.push_back(to_json(change));
+  }
+  return rows;
+}
+
+// ---- One group
+
+std::string meaning(const stats::ChangePoint& point, const RunFigure& figure) {
+  if (figure.direction() == "none" || point.after == point.before) return "changed";
+  return (point.after > point.before) == (figure.direction() == "lower") ? "worse" : "better";
+}
+
+json change_json(const stats::ChangePoint& change, const std::vector<Point>& points,
+                 const RunFigure& figure) {
+  const RunRow& began = *points[change.at].run;
+  return {{"at", change.at},
+          {"run_id", began.run_id},
+          {"previous_run_id", points[change.at - 1].run->run_id},
+          {"imported_at_ns", began.imported_at_ns},
+          {"before", change.before},
+          {"after", change.after},
+          {"ratio", change.before == 0 ? json() : json(change.after / change.before)},
+          {"p", stats::rounded_p(change.p)},
+          {"alert", change.alert},
+          {"meaning", meaning(change, figure)}};
+}
+
+class GroupTrend {
+ public:
+  GroupTrend(const store::Ledger& ledger, const TrendQuestion& question, std::vector<Point> points)
+      : ledger_(ledger), question_(question), points_(std::move(points)) {
+    std::vector<double> values;
+    for (const Point& point : points_) values.push_back(point.value);
+    changes_ = stats::find_change_points(values, question.change_points);
+  }
+
+  json points_json() const {
+    json list = json::array();
+    for (const Point& point : points_) {
+      list.push_back({{"run_id", point.run->run_id},
+                      {"imported_at_ns", point.run->imported_at_ns},
+                      {"value", point.value}});
+    }
+    return list;
+  }
+  /// `explained`: how many alerts may still be looked into.
+  json changes_json(size_t& explained) const {
+    json list = json::array();
+    for (size_t i = 0; i < changes_.size(); i++) {
+      json change = change_json(changes_[i], points_, question_.figure);
+      const size_t at = changes_[i].at;
+      change["differences"] = differences_json(ledger_, points_, begin(i), at, end(i));
+      const bool is_explained = changes_[i].alert && explained > 0;
+      change["work"] = is_explained ? moved_work(ledger_, points_, begin(i), at, end(i)) : json();
+      explained -= is_explained;
+      list.push_back(std::move(change));
+    }
+    return list;
+  }
+
+ private:
+  size_t begin(size_t i) const { return i == 0 ? 0 : changes_[i - 1].at; }
+  size_t end(size_t i) const { return i + 1 == changes_.size() ? points_.size() : changes_[i + 1].at; }
+
+  const store::Ledger& ledger_;
+  const TrendQuestion& question_;
+  std::vector<Point> points_;
+  std::vector<stats::ChangePoint> changes_;
+};
+
+json group_json(const RunGroupHistory& group, const std::vector<std::string>& keys) {
+  json values = json::object();
+  for (size_t i = 0; i < keys.size(); i++) {
+    values[keys[i]] = group.values[i].empty() ? json() : json(group.values[i]);
+  }
+  return values;
+}
+
+json summary_json(const std::vector<Point>& points) {
+  std::vector<double> values;
+  for (const Point& point : points) values.push_back(point.value);
+  const stats::Summary s = stats::summary_of(stats::sorted(std::move(values)));
+  return {{"n", s.n}, {"min", s.min}, {"median", s.median}, {"max", s.max}};
+}
+
+json left_out_json(const ReasonCounts& left_out) {
+  json list = json::array();
+  for (const auto& [reason, runs] : left_out) list.push_back({{"reason", reason}, {"runs", runs}});
+  return list;
+}
+
+size_t runs_in(const History& history) {
+  size_t runs = 0;
+  for (const auto& group : history.groups) runs += group.runs.size();
+  return runs;
+}
+
+}  // namespace
+
+Result<json> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question) {
+  constexpr size_t kExplained = 20;  // each reads some ten tables of kernels
+  NL_TRY(const History history, history_of(ledger, question.history));
+  Values values(context, ledger, question.figure, runs_in(history));
+  json groups = json::array();
+  size_t explained = kExplained, alerts = 0;
+  for (const RunGroupHistory& group : history.groups) {
+    NL_TRY(auto points, values.of(group));
+    if (points.empty()) continue;
+    json out = {{"group", group_json(group, question.history.group_by)}, {"summary", summary_json(points)}};
+    const GroupTrend trend(ledger, question, std::move(points));
+    out["points"] = trend.points_json();
+    out["change_points"] = trend.changes_json(explained);
+    for (const json& change : out["change_points"]) alerts += change["alert"].get<bool>();
+    groups.push_back(std::move(out));
+  }
+  return json{{"figure",
+               {{"id", question.figure.id()},
+                {"unit", question.figure.unit()},
+                {"direction", question.figure.direction()}}},
+              {"order", history.order},
+              {"group_by", question.history.group_by},
+              {"matching", history.matching},
+              {"without_order", history.without_order},
+              {"alerts", alerts},
+              {"groups", std::move(groups)},
+              {"left_out", left_out_json(values.left_out())}};
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,23 @@
+#pragma once
+// Trend: one figure over the history of runs, group by group, with the places where its level changed and
+// what else changed there.
+
+#include "base/json.h"
+#include "base/result.h"
+#include "ops/operation.h"
+#include "ops/runs/run_figure.h"
+#include "ops/runs/run_history.h"
+#include "stats/change_points.h"
+
+namespace nl::ops {
+
+struct TrendQuestion {
+  HistoryQuestion history;
+  RunFigure figure;
+  stats::ChangePointOptions change_points;
+};
+
+/// The data of the operation `trend`.
+Result<nlohmann::json> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question);
+
+}  // namespace nl::ops

@@ -1,0 +1,124 @@
+#include "ops/screen/browser.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/path_text.h"
+#include "base/process.h"
+#include "ops/runs/run_labels.h"
+
+namespace nl::ops {
+namespace {
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+// ---- A browser of this machine
+
+/// The page in the place of %s, or behind the other arguments.
+std::vector<std::string> with_page(std::vector<std::string> command, const std::string& page) {
+  const auto place = std::find(command.begin() + 1, command.end(), "%s");
+  if (place != command.end()) {
+    *place = page;
+  } else {
+    command.push_back(page);
+  }
+  return command;
+}
+
+/// $BROWSER: programs with their arguments, a colon between; the first that is there counts. Never a shell.
+Result<std::vector<std::string>> browser_of_variable(const std::string& variable, const std::string& page) {
+  std::vector<std::string> choices = split(variable, ':');
+  choices.insert(choices.begin(), variable);
+  for (const std::string& choice : choices) {
+    if (const std::string program = find_in_path(choice); !program.empty()) return with_page({program}, page);
+    std::vector<std::string> command = split(choice, ' ');
+    if (command.empty()) continue;
+    command[0] = find_in_path(command[0]);
+    if (!command[0].empty()) return with_page(std::move(command), page);
+  }
+  return Error{ErrorCode::kUnavailable, "$BROWSER names no program that is there: " + variable,
+               "the page is " + page};
+}
+
+/// What opens files where there is a screen; empty where there is none.
+std::string system_opener() {
+  if (!environment("SSH_CONNECTION").empty()) return "";
+#ifdef __APPLE__
+  return "open";
+#else
+  const bool windows_host = !environment("WSL_DISTRO_NAME").empty() || !environment("WSL_INTEROP").empty();
+  if (windows_host && !find_in_path("wslview").empty()) return "wslview";
+  const bool screen = !environment("DISPLAY").empty() || !environment("WAYLAND_DISPLAY").empty();
+  return screen ? "xdg-open" : "";
+#endif
+}
+
+// ---- Another machine
+
+struct Address {
+  std::string host;
+  std::string port = "22";
+};
+
+bool made_of(const std::string& text, std::string_view characters) {
+  return !text.empty() && text.find_first_not_of(characters) == std::string::npos;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return "HOST";
+  return made_of(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") ? name : "HOST";
+}
+
+/// SSH_CONNECTION holds address and port of the client, then ours. An address with a zone means nothing to
+/// another machine.
+Address own_address() {
+  const auto fields = split(environment("SSH_CONNECTION"), ' ');
+  const bool known = fields.size() == 4 && made_of(fields[2], "0123456789abcdefABCDEF.:") &&
+                     made_of(fields[3], "0123456789");
+  return known ? Address{fields[2], fields[3]} : Address{host_name()};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> browser_command(const std::string& page) {
+  if (const std::string variable = environment("BROWSER"); !variable.empty())
+    return browser_of_variable(variable, page);
+  const std::string opener = system_opener();
+  if (opener.empty()) return std::vector<std::string>();
+  const std::string program = find_in_path(opener);
+  if (!program.empty()) return std::vector<std::string>{program, page};
+  return Error{ErrorCode::kUnavailable, "there is a screen, but no " + opener + " to open pages with",
+               "name a browser with BROWSER=PROGRAM; the page is " + page};
+}
+
+/// scp of different ages reads a path with blanks differently; ssh always gives it to a shell.
+std::string fetch_line(const std::string& page, const std::string& user) {
+  const Address address = own_address();
+  const bool standard = address.port == "22";
+  if (shell_word(page) != page) {
+    return "ssh " + (standard ? "" : "-p " + address.port + " ") + shell_word(user + "@" + address.host) +
+           " " + shell_word("cat " + shell_word(page)) + " > " + shell_word(base_name(page));
+  }
+  const bool colons = address.host.find(':') != std::string::npos;
+  const std::string host = colons ? "[" + address.host + "]" : address.host;
+  return "scp " + (standard ? "" : "-P " + address.port + " ") + shell_word(user + "@" + host + ":" + page) +
+         " .";
+}
+
+}  // namespace nl::ops
