@@ -71,8 +71,10 @@ SourceFile source_of(const json& given, const json& adapters) {
 }
 
 Error damaged(const json::exception& e) {
-  return {ErrorCode::kBadInput, std::string("run.json is damaged: ") + e.what(),
-          "neurolens verify RUN tells what is wrong"};
+  return {ErrorCode::kBadInput,
+          std::string("run.json is damaged: ") + e.what(),
+          "{} tells what is wrong",
+          {{"verify", R"({"run": "RUN"})"}}};
 }
 
 /// Rows of one table, from chunks into batches.

@@ -225,8 +225,10 @@ Result<void> Ledger::keep(const std::string& run_id) {
 Result<std::string> Ledger::latest(int64_t back) {
   NL_TRY(const auto rows, list(1, back));
   if (rows.empty()) {
-    return Error{ErrorCode::kNotFound, "the ledger has no run " + std::to_string(back) + " imports back",
-                 "neurolens runs lists what there is"};
+    return Error{ErrorCode::kNotFound,
+                 "the ledger has no run " + std::to_string(back) + " imports back",
+                 "{} lists what there is",
+                 {{"runs"}}};
   }
   return rows[0].run_id;
 }

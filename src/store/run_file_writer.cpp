@@ -226,8 +226,10 @@ class RunFileWriter {
     const std::string file = "read_parquet(" + sql_quoted(path) + ")";
     const auto names = connection.column_names("SELECT * FROM " + file);
     if (!names) {
-      return Error{ErrorCode::kIo, "table " + std::string(table.name) + " is missing or damaged: " + path,
-                   "neurolens verify RUN tells what is wrong"};
+      return Error{ErrorCode::kIo,
+                   "table " + std::string(table.name) + " is missing or damaged: " + path,
+                   "{} tells what is wrong",
+                   {{"verify", R"({"run": "RUN"})"}}};
     }
     TableText rows(table, *names);
     const auto write_chunk = [&](const Chunk& chunk) -> Result<void> {

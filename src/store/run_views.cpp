@@ -229,8 +229,10 @@ Result<RunFiles> run_files(const std::string& bundle) {
     for (const auto& source : document.at("sources")) files.formats.insert(source.at("format"));
     for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
   } catch (const nlohmann::json::exception& e) {
-    return Error{ErrorCode::kBadInput, "run.json is damaged: " + bundle + ": " + e.what(),
-                 "neurolens verify RUN tells what is wrong"};
+    return Error{ErrorCode::kBadInput,
+                 "run.json is damaged: " + bundle + ": " + e.what(),
+                 "{} tells what is wrong",
+                 {{"verify", R"({"run": "RUN"})"}}};
   }
   return files;
 }

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "base/files.h"
+#include "ops/operation.h"
 
 namespace nl::ops {
 namespace {
@@ -138,8 +139,10 @@ Result<json> dump_recordings(const std::string& recordings, const std::function<
     runs.push_back(std::move(recording));
   }
   if (runs.empty())
-    return Error{ErrorCode::kNotFound, "no flight recorder is at work in this ledger",
-                 "neurolens record --ring 64 -- python serve.py"};
+    return Error{ErrorCode::kNotFound,
+                 "no flight recorder is at work in this ledger",
+                 "{}",
+                 {suggested("record", {{"ring", 64}, {"command", {"python", "serve.py"}}})}};
   return runs;
 }
 

@@ -56,7 +56,7 @@ Result<capture::PassPlan> plan_of(const json& parameters, const std::string& fol
   NL_TRY(plan.inputs, input_options(parameters));
   plan.warm_up = parameters.value("warm_up", int64_t{3});
   plan.iterations = parameters.value("iterations", int64_t{0});
-  plan.seconds = static_cast<double>(parameters.value("seconds", int64_t{5}));
+  plan.seconds = parameters["seconds"];
   return plan;
 }
 
@@ -120,8 +120,8 @@ Result<MeasuredProfile> profile_onnx(const Context& context, const json& paramet
   std::error_code failed;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
   if (failed) return errno_error("cannot find", "/proc/self/exe", failed.value());
-  NL_TRY(const auto end, run_measuring(context, {self, capture::kModelProcess, folder}, folder,
-                                       parameters.value("time_limit", int64_t{3600})));
+  NL_TRY(const auto end,
+         run_measuring(context, {self, capture::kModelProcess, folder}, folder, parameters["time_limit"]));
   NL_TRY(const json passes, capture::read_passes(folder));
   NL_TRY(const bool renamed, rename_to_new(passes["profile"].get<std::string>(), folder + "/profile.json"));
   if (!renamed) return Error{ErrorCode::kInternal, "the profile is there already"};

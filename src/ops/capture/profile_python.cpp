@@ -141,7 +141,7 @@ Result<MeasuredProfile> profile_python(const Context& context, const json& param
   NL_CHECK(write_file_durably(folder + "/plan.json", plan.dump(1)));
   const std::vector<std::string> command = {python, "-m", "neurolens._profile_target", folder,
                                             std::to_string(::getpid())};
-  const auto end = run_measuring(context, command, folder, parameters.value("time_limit", int64_t{3600}));
+  const auto end = run_measuring(context, command, folder, parameters["time_limit"]);
   if (!end) return with_package_hint(end.error(), python);
   NL_TRY(const json passes, checked_passes(folder));
   MeasuredProfile measured = measured_of(passes);

@@ -82,11 +82,12 @@ Result<json> figures_of(const std::string& bundle) {
   return json{{"times", std::move(times)}, {"nodes", std::move(nodes)}};
 }
 
-std::vector<std::string> next_commands(const json& data) {
+std::vector<SuggestedCall> next_calls(const json& data) {
   const std::string run = short_id(data["run_id"]);
   const bool has_runs = data["nodes"]["runs"] > 0 && !data["nodes"]["run_ns"].is_null();
-  return {"neurolens " + (has_runs ? "analyze " + run + " --window model_run" : "show " + run),
-          "neurolens view " + run};
+  return {has_runs ? suggested("analyze", {{"run", run}, {"window", "model_run"}})
+                   : suggested("show", {{"run", run}}),
+          suggested("view", {{"runs", json::array({run})}})};
 }
 
 // ---- Text
@@ -161,7 +162,7 @@ Result<Outcome> keep_profile(Context& context, store::Ledger& ledger, const std:
                        {"artifacts", bundle + "/artifacts"}});
   outcome.warnings = measured.warnings;
   outcome.shown = {{"model", measured.model}, {"threads", measured.threads}};
-  outcome.next = next_commands(outcome.data);
+  outcome.next = next_calls(outcome.data);
   return outcome;
 }
 

@@ -21,7 +21,7 @@ Result<capture::TrtexecOptions> options_of(const json& parameters, const std::st
   options.folder = folder;
   options.shapes = inputs.shapes;
   options.iterations = parameters.value("iterations", int64_t{0});
-  options.seconds = parameters.value("seconds", int64_t{5});
+  options.seconds = parameters["seconds"];
   return options;
 }
 
@@ -40,8 +40,7 @@ Result<MeasuredProfile> profile_trtexec(const Context& context, const json& para
   NL_TRY(const auto command, capture::trtexec_command(trtexec, options));
   MeasuredProfile measured;
   measured.document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
-  NL_TRY(const auto end,
-         run_measuring(context, command, folder, parameters.value("time_limit", int64_t{3600})));
+  NL_TRY(const auto end, run_measuring(context, command, folder, parameters["time_limit"]));
   for (const char* name : kOutputs) {
     if (!path_exists(folder + "/" + name))
       return Error{ErrorCode::kUnavailable,

@@ -29,7 +29,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false, "required": ["workload"],
   "properties": {
-    "workload": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-file": true,
+    "workload": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-host-path": true, "x-behind-dashes": true,
                  "description": "behind -- the command to run; or a workload file (.yaml) and key=value for its values"},
     "tool": {"type": "string", "enum": ["auto", "nsight", "rocprofv3"], "default": "auto",
              "description": "whose tools: NVIDIA's, AMD's, or those that are installed"},
@@ -79,7 +79,10 @@ constexpr char kResult[] = R"({
 Result<Workload> workload_of(const json& parameters) {
   const auto words = parameters["workload"].get<std::vector<std::string>>();
   if (words.empty())
-    return Error{ErrorCode::kBadInput, "no workload", "neurolens deep -- COMMAND, or a workload.yaml"};
+    return Error{ErrorCode::kBadInput,
+                 "no workload",
+                 "{}, or a workload.yaml",
+                 {suggested("deep", {{"workload", json::array({"COMMAND"})}})}};
   Workload workload;
   if (names_workload_file(words[0])) {
     NL_TRY(workload, read_workload(words[0], {words.begin() + 1, words.end()}));
@@ -103,11 +106,11 @@ std::string chosen_tool(const std::string& wanted) {
 }
 
 Result<DeepTools> tools_of(const json& parameters, const Workload& workload) {
-  const bool counters = parameters.value("mode", "deep") == "deep";
-  if (chosen_tool(parameters.value("tool", "auto")) == "nsight") {
+  const bool counters = parameters["mode"] == "deep";
+  if (chosen_tool(parameters["tool"]) == "nsight") {
     NsightOptions options;
     options.counters = counters;
-    options.trace = parameters.value("trace", options.trace);
+    options.trace = parameters["trace"];
     options.range = workload.range;
     return nsight_tools(options);
   }
@@ -122,14 +125,14 @@ Result<DeepPlan> plan_of(const json& parameters) {
   DeepPlan plan;
   NL_TRY(plan.workload, workload_of(parameters));
   NL_TRY(plan.tools, tools_of(parameters, plan.workload));
-  plan.repeats = parameters.value("repeats", plan.repeats);
-  plan.top = parameters.value("top", plan.top);
+  plan.repeats = parameters["repeats"];
+  plan.top = parameters["top"];
   plan.functions = parameters.value("kernel", plan.functions);
-  plan.launches = parameters.value("launches", plan.launches);
-  plan.max_slowdown = parameters.value("max_slowdown", plan.max_slowdown);
-  plan.budget.time = std::chrono::seconds(parameters.value("time_limit", int64_t{3600}));
-  plan.budget.silence = std::chrono::seconds(parameters.value("silence_limit", int64_t{600}));
-  plan.budget.bytes = parameters.value("max_mb", int64_t{2048}) << 20;
+  plan.launches = parameters["launches"];
+  plan.max_slowdown = parameters["max_slowdown"];
+  plan.budget.time = std::chrono::seconds(parameters["time_limit"].get<int64_t>());
+  plan.budget.silence = std::chrono::seconds(parameters["silence_limit"].get<int64_t>());
+  plan.budget.bytes = parameters["max_mb"].get<int64_t>() << 20;
   return plan;
 }
 
@@ -225,12 +228,12 @@ Result<Outcome> outcome_of(Context& context, const NamedRun& run, const DeepPlan
                   {"artifacts", run.bundle + "/artifacts"},
                   {"reports", reports ? json(*reports) : json::array()}};
   outcome.shown = {{"command", plan.workload.command}};
-  outcome.next = {"neurolens analyze " + short_id(run.run_id), "neurolens view " + short_id(run.run_id)};
+  outcome.next = {suggested("analyze", {{"run", short_id(run.run_id)}}),
+                  suggested("view", {{"runs", json::array({short_id(run.run_id)})}})};
   return outcome;
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(may_name_files(context));
   NL_TRY(const DeepPlan plan, plan_of(parameters));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
@@ -294,20 +297,24 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_deep() {
   static constexpr Operation kOperation{
-      "deep",
-      "Run a workload by itself, traced, and with counters of its longest kernels, by the tools of NVIDIA or "
-      "AMD, as one run",
-      "you have a program that ends by itself and Nsight Systems with Nsight Compute, or rocprofv3, and want "
-      "times, kernels and counters in one run",
-      "you have exports already: import --as-one; an ONNX model on the CPU: profile",
-      "neurolens deep --top 3 -- python3 generate.py --batch 8",
-      kParameters,
-      kResult,
-      Effect::kExec,
-      {.cli = true, .http = false, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "deep",
+      .summary =
+          "Run a workload by itself, traced, and with counters of its longest kernels, by the tools of "
+          "NVIDIA or "
+          "AMD, as one run",
+      .use_when =
+          "you have a program that ends by itself and Nsight Systems with Nsight Compute, or rocprofv3, and "
+          "want "
+          "times, kernels and counters in one run",
+      .not_when = "you have exports already: import --as-one; an ONNX model on the CPU: profile",
+      .example = R"({"top": 3, "workload": ["python3", "generate.py", "--batch", "8"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kExec,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

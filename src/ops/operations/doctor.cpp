@@ -113,18 +113,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_doctor() {
-  static constexpr Operation kOperation{"doctor",
-                                        "Say what works here and what does not, with the fix",
-                                        "something fails, or on a new machine",
-                                        "one run looks damaged: verify",
-                                        "neurolens doctor",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kRead,
-                                        {.cli = true, .http = false, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "doctor",
+      .summary = "Say what works here and what does not, with the fix",
+      .use_when = "something fails, or on a new machine",
+      .not_when = "one run looks damaged: verify",
+      .example = R"({})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -21,7 +21,7 @@ constexpr char kParameters[] = R"({
             "description": "run id, @latest, bundle folder or profile"},
     "format": {"type": "string", "enum": ["neurolens-json"], "default": "neurolens-json",
                "description": "one JSON document with the whole run"},
-    "output": {"type": "string", "x-file": true, "description": "file to write; default: standard output"},
+    "output": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "file to write; default: standard output"},
     "force": {"type": "boolean", "description": "replace the file if it is there"}
   }})";
 
@@ -79,7 +79,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_CHECK(write_to_file(named, labels, path, parameters.value("force", false), context.cancelled));
   outcome.data["path"] = path;
   NL_TRY(outcome.data["bytes"], file_size(path));
-  outcome.next.push_back("neurolens schema validate " + path);
+  outcome.next.push_back(suggested("schema", {{"what", "validate"}, {"target", path}}));
   return outcome;
 }
 
@@ -92,18 +92,20 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_export() {
-  static constexpr Operation kOperation{"export",
-                                        "Write a whole run as one JSON document that import reads again",
-                                        "a run goes to another ledger, another tool or under version control",
-                                        "you want some rows of a run: query --format csv, json or parquet",
-                                        "neurolens export @latest --output run.json",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kRead,
-                                        {.cli = true, .http = false, .mcp = false},
-                                        Stream::kBytes,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "export",
+      .summary = "Write a whole run as one JSON document that import reads again",
+      .use_when = "a run goes to another ledger, another tool or under version control",
+      .not_when = "you want some rows of a run: query --format csv, json or parquet",
+      .example = R"({"run": "@latest", "output": "run.json"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = false, .mcp = false},
+      .stream = Stream::kBytes,
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -26,9 +26,9 @@ using nlohmann::json;
 constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false,
   "properties": {
-    "command": {"type": "array", "items": {"type": "string"}, "x-positional": 1,
+    "command": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-host-path": true, "x-behind-dashes": true,
                 "description": "the program and its arguments, behind --"},
-    "folder": {"type": "string", "x-file": true, "description": "folder to run it in (default: this one)"},
+    "folder": {"type": "string", "x-host-path": true, "description": "folder to run it in (default: this one)"},
     "silent": {"type": "boolean", "description": "do not show what the program writes; it is kept all the same"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800,
                    "description": "seconds after which the program is asked to end (default: none)"},
@@ -97,7 +97,7 @@ capture::RecorderOptions recorder_options(const json& parameters, const std::str
   constexpr int64_t kMegabyte = 1'000'000;
   capture::RecorderOptions options;
   options.folder = folder + "/markers";
-  options.limit_bytes = parameters.value("limit", int64_t{4096}) * kMegabyte;
+  options.limit_bytes = parameters["limit"].get<int64_t>() * kMegabyte;
   options.with_gpu = !parameters.value("leave_gpu", false);
   if (parameters.contains("wait")) options.wait_ms = parameters["wait"].get<int>();
   if (parameters.contains("ring")) {
@@ -238,7 +238,7 @@ Result<Outcome> outcome_of(Context& context, store::Ledger& ledger, const std::s
   const std::string run_id = outcome.data["run_id"];
   NL_CHECK(apply_labels(context, ledger, run_id, given, outcome.warnings));
   outcome.exit_code = recorded.workload.process.exit_code == 0 ? 0 : 1;
-  outcome.next = {"neurolens show " + short_id(run_id)};
+  outcome.next = {suggested("show", {{"run", short_id(run_id)}})};
   return outcome;
 }
 
@@ -294,24 +294,26 @@ Result<Outcome> recover_all(Context& context, store::Ledger& ledger) {
     }
   }
   if (!outcome.data["runs"].empty())
-    outcome.next = {"neurolens show " + short_id(outcome.data["runs"].back()["run_id"])};
+    outcome.next = {suggested("show", {{"run", short_id(outcome.data["runs"].back()["run_id"])}})};
   return outcome;
 }
 
 Result<Outcome> dump_all(const Context& context) {
   Outcome outcome;
   NL_TRY(outcome.data["runs"], dump_recordings(recordings_folder(context), context.cancelled));
-  outcome.next = {"neurolens show " + short_id(outcome.data["runs"].back()["run_id"])};
+  outcome.next = {suggested("show", {{"run", short_id(outcome.data["runs"].back()["run_id"])}})};
   return outcome;
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(may_name_files(context));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   if (parameters.value("recover", false)) return recover_all(context, ledger);
   if (parameters.value("dump", false)) return dump_all(context);
   if (!parameters.contains("command") || parameters["command"].empty())
-    return Error{ErrorCode::kBadInput, "no command to record", "neurolens record -- python serve.py"};
+    return Error{ErrorCode::kBadInput,
+                 "no command to record",
+                 "{}",
+                 {suggested("record", {{"command", {"python", "serve.py"}}})}};
   return record(context, ledger, parameters);
 }
 
@@ -342,19 +344,21 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_record() {
   static constexpr Operation kOperation{
-      "record",
-      "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
-      "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA "
-      "GPUs",
-      "you want counters of kernels: deep; the nodes of an ONNX model: profile",
-      "neurolens record -- python serve.py",
-      kParameters,
-      kResult,
-      Effect::kExec,
-      {.cli = true, .http = false, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "record",
+      .summary =
+          "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
+      .use_when =
+          "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA "
+          "GPUs",
+      .not_when = "you want counters of kernels: deep; the nodes of an ONNX model: profile",
+      .example = R"({"command": ["python", "serve.py"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kExec,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -12,7 +12,7 @@ namespace nl::ops {
 using nlohmann::json;
 
 Result<json> make_run_report(Context& context, const NamedRun& named, const json& given) {
-  NL_TRY(auto options, analysis_options(context, given));
+  NL_TRY(auto options, analysis_options(given));
   report::ReportInput input{NEUROLENS_VERSION, {}, json::object(), {}, given, options.top};
   options.top = INT64_MAX;
   options.with_figures = true;

@@ -8,7 +8,7 @@
 
 #include "base/path_text.h"
 #include "base/process.h"
-#include "ops/runs/run_labels.h"
+#include "ops/text/text.h"
 
 namespace nl::ops {
 namespace {

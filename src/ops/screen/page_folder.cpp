@@ -87,8 +87,10 @@ Result<std::string> page_folder() {
     if (make_private(folder)) return folder;
     tried += (tried.empty() ? "" : ", ") + folder;
   }
-  return Error{ErrorCode::kIo, "no folder for the page that only you can read: " + tried,
-               "name one with TMPDIR, or write the page where you like: neurolens report RUN --output DIR"};
+  return Error{ErrorCode::kIo,
+               "no folder for the page that only you can read: " + tried,
+               "name one with TMPDIR, or write the page where you like: {}",
+               {suggested("report", {{"run", "RUN"}, {"output", "DIR"}})}};
 }
 
 }  // namespace nl::ops
