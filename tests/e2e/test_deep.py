@@ -1,7 +1,6 @@
 """neurolens deep: the passes over a workload, with the real Nsight tools where they are installed, and with stand-ins that
 leave recorded exports for what needs a GPU."""
 
-import gzip
 import json
 import os
 import pathlib
