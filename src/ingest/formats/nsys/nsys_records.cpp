@@ -34,9 +34,6 @@ struct Field {
   Expect expect = Expect::kInteger;
 };
 
-/// Numbers of the fields that all tables of device work begin with.
-enum DeviceField : size_t { kStart, kEnd, kDevice, kContext, kStream, kProcess, kCorrelation, kFirstOwn };
-
 /// Does not compile unless each field stands at its number.
 template <size_t n>
 consteval std::array<Field, n> in_order(const std::array<Field, n>& fields) {
@@ -48,18 +45,6 @@ consteval std::array<Field, n> in_order(const std::array<Field, n>& fields) {
 template <size_t n>
 consteval std::array<Field, n> fields_of(const Field (&fields)[n]) {
   return in_order(std::to_array(fields));
-}
-template <size_t n>
-consteval std::array<Field, kFirstOwn + n> device_fields(const Field (&own)[n]) {
-  std::array<Field, kFirstOwn + n> fields = {{{kStart, "start"},
-                                              {kEnd, "end"},
-                                              {kDevice, "deviceId"},
-                                              {kContext, "contextId"},
-                                              {kStream, "streamId"},
-                                              {kProcess, "globalPid"},
-                                              {kCorrelation, "correlationId"}}};
-  std::copy(own, own + n, fields.begin() + kFirstOwn);
-  return in_order(fields);
 }
 
 class Record {
@@ -289,6 +274,24 @@ class Reader {
     if (device == last_device_ || device == kNull) return;
     last_device_ = device;
     facts_.devices.insert(device);
+  }
+
+  // ---- Tables of device work
+
+  /// Numbers of the fields that all tables of device work begin with.
+  enum DeviceField : size_t { kStart, kEnd, kDevice, kContext, kStream, kProcess, kCorrelation, kFirstOwn };
+
+  template <size_t n>
+  static consteval std::array<Field, kFirstOwn + n> device_fields(const Field (&own)[n]) {
+    std::array<Field, kFirstOwn + n> fields = {{{kStart, "start"},
+                                                {kEnd, "end"},
+                                                {kDevice, "deviceId"},
+                                                {kContext, "contextId"},
+                                                {kStream, "streamId"},
+                                                {kProcess, "globalPid"},
+                                                {kCorrelation, "correlationId"}}};
+    std::copy(own, own + n, fields.begin() + kFirstOwn);
+    return in_order(fields);
   }
 
   // ---- Kernels
