@@ -33,9 +33,9 @@ Result<std::map<std::string, json>> counters_by_name(analyze::LoadedRun& run) {
   return by_name;
 }
 
-json number_or_null(const json* kernel, const char* metric) {
+std::optional<double> measured(const json* kernel, const char* metric) {
   const json value = kernel == nullptr ? json(nullptr) : kernel->value(metric, json(nullptr));
-  return value.is_number() ? value : json(nullptr);
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
 }  // namespace
@@ -54,20 +54,17 @@ const json* KernelCounters::find(const ByName& kernels, const std::vector<uint32
   return nullptr;
 }
 
-json KernelCounters::beside(const std::vector<uint32_t>& base_names,
-                            const std::vector<uint32_t>& next_names) const {
-  json out = json::array();
+std::vector<CounterRow> KernelCounters::beside(const std::vector<uint32_t>& base_names,
+                                               const std::vector<uint32_t>& next_names) const {
+  std::vector<CounterRow> rows;
   const json *base = find(base_, base_names), *next = find(next_, next_names);
   for (const char* metric : kMetrics) {
-    const json before = number_or_null(base, metric), after = number_or_null(next, metric);
-    if (before.is_null() && after.is_null()) continue;
-    const bool both = !before.is_null() && !after.is_null();
-    out.push_back({{"metric", metric},
-                   {"base", before},
-                   {"new", after},
-                   {"delta", both ? json(after.get<double>() - before.get<double>()) : json(nullptr)}});
+    CounterRow row{metric, measured(base, metric), measured(next, metric), std::nullopt};
+    if (!row.base && !row.next) continue;
+    if (row.base && row.next) row.delta = *row.next - *row.base;
+    rows.push_back(std::move(row));
   }
-  return out;
+  return rows;
 }
 
 }  // namespace nl::compare

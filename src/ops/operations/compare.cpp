@@ -223,7 +223,8 @@ Result<Outcome> run(Context& context, const json& given) {
   NL_TRY(const auto base, inputs_of(context, ledger, sides.first));
   NL_TRY(const auto next, inputs_of(context, ledger, sides.second));
   Outcome outcome;
-  NL_TRY(outcome.data, compare::compare_runs(base, next, options));
+  NL_TRY(const auto comparison, compare::compare_runs(base, next, options));
+  outcome.data = to_json_tree(comparison);
   outcome.data["expectations"] = check_limits(outcome.data, expected.limits);
   keep_top(outcome.data, parameters.value("top", int64_t{15}));
   if (parameters.value("gate", false)) {
