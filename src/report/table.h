@@ -1,6 +1,7 @@
 #pragma once
 // A table as reports show it, once for Markdown and HTML.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,20 @@ Cell milliseconds(const nlohmann::json& ns);
 Cell signed_milliseconds(const nlohmann::json& ns);
 /// A value in its unit of metrics.def: ns, B, count, ratio, FLOP, FLOP/s, B/s.
 std::string value_text(const nlohmann::json& value, const std::string& unit);
+
+/// The same of a value that may be missing.
+template <class T>
+Cell duration(const std::optional<T>& ns) {
+  return ns ? duration(nlohmann::json(*ns)) : number("-");
+}
+template <class T>
+Cell signed_duration(const std::optional<T>& ns) {
+  return ns ? signed_duration(nlohmann::json(*ns)) : number("-");
+}
+template <class T>
+Cell share(const std::optional<T>& ratio) {
+  return ratio ? share(nlohmann::json(*ratio)) : number("-");
+}
 
 /// Of a finding's evidence: its value, "-" if it is absent.
 Cell evidence_value(const nlohmann::json& evidence);
