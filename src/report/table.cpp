@@ -67,7 +67,7 @@ std::string html_cell(const Cell& cell) {
   }
 }
 
-std::string scaled(double value, const char* unit) {
+std::string scaled(double value, std::string_view unit) {
   static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   size_t i = 0;
   for (; i + 1 < std::size(kPrefixes) && std::fabs(value) >= 1000; i++) value /= 1000;
@@ -75,6 +75,59 @@ std::string scaled(double value, const char* unit) {
 }
 
 }  // namespace
+
+Cell count(std::optional<int64_t> value) {
+  return number(value ? grouped(*value) : "-");
+}
+
+Cell count(int64_t value) {
+  return count(std::optional(value));
+}
+
+Cell duration(std::optional<int64_t> ns) {
+  return number(ns ? duration_text(*ns) : "-");
+}
+
+Cell duration(int64_t ns) {
+  return duration(std::optional(ns));
+}
+
+Cell share(std::optional<double> ratio) {
+  return number(ratio ? percent_text(*ratio) : "-");
+}
+
+Cell share(double ratio) {
+  return share(std::optional(ratio));
+}
+
+Cell share_bar(std::optional<double> ratio) {
+  return bar(ratio.value_or(0));
+}
+
+Cell milliseconds(int64_t ns) {
+  const auto size = static_cast<int64_t>(std::llabs(ns));
+  return number(fmt::format("{}{}.{:06}", ns < 0 ? "-" : "", grouped(size / 1'000'000), size % 1'000'000));
+}
+
+Cell milliseconds(std::optional<double> ns) {
+  return ns ? milliseconds(static_cast<int64_t>(std::llround(*ns))) : number("-");
+}
+
+std::string value_text(double value, std::string_view unit) {
+  if (unit == "ratio") return percent_text(value);
+  if (unit == "ns") return duration_text(static_cast<int64_t>(std::llround(value)));
+  if (unit == "B" && std::fabs(value) < 9e18) return bytes_text(static_cast<int64_t>(value));
+  if (unit == "count") return grouped(static_cast<int64_t>(value));
+  return scaled(value, unit);
+}
+
+Cell value_cell(const Known<double>& value, std::string_view unit) {
+  return value_cell(value.optional(), unit);
+}
+
+Cell value_cell(const std::optional<double>& value, std::string_view unit) {
+  return number(value ? value_text(*value, unit) : "-");
+}
 
 Cell count(const json& value) {
   return number(value.is_null() ? "-" : grouped(value.get<int64_t>()));
@@ -98,10 +151,8 @@ Cell share_bar(const json& ratio) {
 
 Cell milliseconds(const json& ns) {
   if (ns.is_null()) return number("-");
-  const auto value =
-      ns.is_number_integer() ? ns.get<int64_t>() : static_cast<int64_t>(std::llround(ns.get<double>()));
-  const auto size = static_cast<int64_t>(std::llabs(value));
-  return number(fmt::format("{}{}.{:06}", value < 0 ? "-" : "", grouped(size / 1'000'000), size % 1'000'000));
+  return ns.is_number_integer() ? milliseconds(ns.get<int64_t>())
+                                : milliseconds(std::optional(ns.get<double>()));
 }
 
 Cell signed_milliseconds(const json& ns) {
@@ -111,17 +162,7 @@ Cell signed_milliseconds(const json& ns) {
 }
 
 std::string value_text(const json& value, const std::string& unit) {
-  const double number = value.get<double>();
-  if (unit == "ratio") return percent_text(number);
-  if (unit == "ns") return duration_text(static_cast<int64_t>(std::llround(number)));
-  if (unit == "B" && std::fabs(number) < 9e18) return bytes_text(static_cast<int64_t>(number));
-  if (unit == "count") return grouped(static_cast<int64_t>(number));
-  return scaled(number, unit.c_str());
-}
-
-Cell evidence_value(const json& evidence) {
-  const json& value = evidence["value"];
-  return number(value.is_null() ? "-" : value_text(value, evidence["unit"]));
+  return value_text(value.get<double>(), std::string_view(unit));
 }
 
 std::string Table::markdown() const {
