@@ -12,8 +12,9 @@
 //   nlohmann::json tree = to_json_tree(share);
 //   nlohmann::json schema = schema_of<Share>();
 //
-// Besides field() a list may hold field_if_any(), field_known() and merged(). A struct that says
-// `kIsRow = true` is written as an array of its values. An enum is described by deriving from DescribedEnum:
+// Besides field() a list may hold field_if_any(), field_maybe_endless(), field_known() and merged(). A struct
+// that says `kIsRow = true` is written as an array of its values. An enum is described by deriving from
+// DescribedEnum:
 //
 //   template <> struct DescribedAs<Phase> : DescribedEnum<Phase, phase_name, 4> {};
 //
@@ -21,6 +22,7 @@
 // templates write to an interface, so that a header with such structs does not pull in the JSON library.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -73,6 +75,21 @@ constexpr Field<Class, std::optional<Member>> field_if_any(const char* name,
                                                            std::optional<Member> Class::*member,
                                                            const char* about = "") {
   return {name, member, about, true};
+}
+
+/// A number that may be infinite, which JSON cannot say: it is null then. An optional without a value is left
+/// out.
+template <class Class, class Member>
+struct EndlessField {
+  const char* name;
+  Member Class::*member;
+  const char* about;
+};
+
+template <class Class, class Member>
+constexpr EndlessField<Class, Member> field_maybe_endless(const char* name, Member Class::*member,
+                                                          const char* about = "") {
+  return {name, member, about};
 }
 
 /// A value, or null and beside it the key `absent_reason`.
@@ -329,6 +346,13 @@ struct DescribedAs<T, std::void_t<decltype(T::fields())>> {
     out.key(field.name);
     write_value<M>(out, value.*field.member);
   }
+  template <class C, class M>
+  static void write_field(ValueWriter& out, const T& value, const EndlessField<C, M>& field) {
+    const std::optional<double> number = value.*field.member;
+    if (!number) return;
+    out.key(field.name);
+    std::isfinite(*number) ? out.number(*number) : out.null();
+  }
   template <class C, class V>
   static void write_field(ValueWriter& out, const T& value, const KnownField<C, V>& field) {
     const Known<V>& known = value.*field.member;
@@ -351,6 +375,10 @@ struct DescribedAs<T, std::void_t<decltype(T::fields())>> {
   static void write_required(ValueWriter& out, const Field<C, M>& field) {
     if (!field.is_left_out) out.text(field.name);
   }
+  template <class C, class M>
+  static void write_required(ValueWriter& out, const EndlessField<C, M>& field) {
+    if (std::is_same_v<M, double>) out.text(field.name);
+  }
   template <class C, class V>
   static void write_required(ValueWriter& out, const KnownField<C, V>& field) {
     out.text(field.name);
@@ -372,6 +400,11 @@ struct DescribedAs<T, std::void_t<decltype(T::fields())>> {
       if (field.is_left_out) return DescribedAs<typename M::value_type>::schema(out, field.about);
     }
     DescribedAs<M>::schema(out, field.about);
+  }
+  template <class C, class M>
+  static void write_property(ValueWriter& out, const EndlessField<C, M>& field) {
+    out.key(field.name);
+    DescribedAs<std::optional<double>>::schema(out, field.about);
   }
   template <class C, class V>
   static void write_property(ValueWriter& out, const KnownField<C, V>& field) {

@@ -323,7 +323,7 @@ Section rank_waits(const analyze::CollectivesAnswer& data) {
   int64_t most = 1;
   for (const analyze::RankWait& row : data.waits) most = std::max(most, row.wait_ns);
   for (const analyze::RankWait& row : data.waits)
-    section.table.rows.push_back({count(int64_t{row.rank}), duration(row.wait_ns), count(row.last),
+    section.table.rows.push_back({count(row.rank), duration(row.wait_ns), count(row.last),
                                   bar(static_cast<double>(row.wait_ns) / static_cast<double>(most))});
   const analyze::StragglerAnswer& straggler = *data.straggler;
   section.notes.push_back(
@@ -530,7 +530,7 @@ Section sources(const Report& report) {
   section.table.columns = {"Role", "Format", "Bytes", "sha256"};
   for (const json& source : report.run.sources)
     section.table.rows.push_back(
-        {words(source["role"]), words(source["format"]), count(source["bytes"]), words(source["sha256"])});
+        {words(source["role"]), words(source["format"]), count(source["bytes"].get<int64_t>()), words(source["sha256"])});
   section.notes.push_back("Run " + report.run.run_id + ".");
   section.notes.push_back("Made by neurolens " + report.tool.version +
                           "; neurolens report --verify report.json computes every figure again.");

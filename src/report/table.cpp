@@ -12,7 +12,6 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
 using Kind = Cell::Kind;
 
 Kind kind_of_column(const Table& table, size_t column) {
@@ -80,24 +79,16 @@ Cell count(std::optional<int64_t> value) {
   return number(value ? grouped(*value) : "-");
 }
 
-Cell count(int64_t value) {
-  return count(std::optional(value));
-}
-
 Cell duration(std::optional<int64_t> ns) {
   return number(ns ? duration_text(*ns) : "-");
 }
 
-Cell duration(int64_t ns) {
-  return duration(std::optional(ns));
+Cell signed_duration(std::optional<int64_t> ns) {
+  return number(ns ? signed_duration_text(*ns) : "-");
 }
 
 Cell share(std::optional<double> ratio) {
   return number(ratio ? percent_text(*ratio) : "-");
-}
-
-Cell share(double ratio) {
-  return share(std::optional(ratio));
 }
 
 Cell share_bar(std::optional<double> ratio) {
@@ -111,6 +102,12 @@ Cell milliseconds(int64_t ns) {
 
 Cell milliseconds(std::optional<double> ns) {
   return ns ? milliseconds(static_cast<int64_t>(std::llround(*ns))) : number("-");
+}
+
+Cell signed_milliseconds(int64_t ns) {
+  Cell cell = milliseconds(ns);
+  if (ns > 0) cell.text = "+" + cell.text;
+  return cell;
 }
 
 std::string value_text(double value, std::string_view unit) {
@@ -127,42 +124,6 @@ Cell value_cell(const Known<double>& value, std::string_view unit) {
 
 Cell value_cell(const std::optional<double>& value, std::string_view unit) {
   return number(value ? value_text(*value, unit) : "-");
-}
-
-Cell count(const json& value) {
-  return number(value.is_null() ? "-" : grouped(value.get<int64_t>()));
-}
-
-Cell duration(const json& ns) {
-  return number(ns.is_null() ? "-" : duration_text(static_cast<int64_t>(std::llround(ns.get<double>()))));
-}
-
-Cell signed_duration(const json& ns) {
-  return number(ns.is_null() ? "-" : signed_duration_text(ns));
-}
-
-Cell share(const json& ratio) {
-  return number(ratio.is_null() ? "-" : percent_text(ratio));
-}
-
-Cell share_bar(const json& ratio) {
-  return bar(ratio.is_null() ? 0 : ratio.get<double>());
-}
-
-Cell milliseconds(const json& ns) {
-  if (ns.is_null()) return number("-");
-  return ns.is_number_integer() ? milliseconds(ns.get<int64_t>())
-                                : milliseconds(std::optional(ns.get<double>()));
-}
-
-Cell signed_milliseconds(const json& ns) {
-  Cell cell = milliseconds(ns);
-  if (!ns.is_null() && ns > 0) cell.text = "+" + cell.text;
-  return cell;
-}
-
-std::string value_text(const json& value, const std::string& unit) {
-  return value_text(value.get<double>(), std::string_view(unit));
 }
 
 std::string Table::markdown() const {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/json.h"
 #include "base/json_schema.h"
 
@@ -132,6 +134,36 @@ TEST(Described, ChecksEnumsRowsAndMergedFields) {
     bad[json::json_pointer(pointer)] = wrong;
     EXPECT_FALSE(checker.validate(bad)) << pointer;
   }
+}
+
+struct Range {
+  double low = 0;
+  std::optional<double> high;
+  static constexpr auto fields() {
+    return std::tuple{field_maybe_endless("low", &Range::low), field_maybe_endless("high", &Range::high)};
+  }
+};
+
+struct NamedRange : Range {
+  std::string name;
+  static constexpr auto fields() {
+    return std::tuple_cat(Range::fields(), std::tuple{field("name", &NamedRange::name)});
+  }
+};
+
+TEST(Described, WritesInfinityAsNull) {
+  const JsonSchema checker(std::string(schema_text<Range>()), "value");
+  EXPECT_EQ(to_json_tree(Range{-INFINITY, 2}), json::parse(R"({"low": null, "high": 2.0})"));
+  EXPECT_EQ(to_json_tree(Range{1, std::nullopt}), json::parse(R"({"low": 1.0})"));
+  EXPECT_TRUE(checker.validate(to_json_tree(Range{-INFINITY, INFINITY})));
+  EXPECT_FALSE(checker.validate(json::parse(R"({"high": 2.0})")));
+}
+
+TEST(Described, AStructAddsToTheFieldsOfItsBase) {
+  NamedRange value;
+  value.name = "a";
+  EXPECT_EQ(to_json_tree(value), json::parse(R"({"low": 0.0, "name": "a"})"));
+  EXPECT_TRUE(JsonSchema(std::string(schema_text<NamedRange>()), "value").validate(to_json_tree(value)));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "analyze/answer/decomposition.h"
 #include "analyze/answer/device_name.h"
 #include "analyze/answer/roofline.h"
+#include "analyze/answer/strip.h"
 #include "analyze/metrics/metric.h"
 
 namespace nl::analyze {
@@ -58,18 +59,6 @@ struct WorkSources {
         field("rows", &W::rows, "rows of each table"),
         field("communication_names", &W::communication_names, "names that count as communication"),
         field("copy_span_names", &W::copy_span_names, "names of spans that count as copies")};
-  }
-};
-
-/// The parts of one stretch of time.
-struct StripColumn {
-  int64_t compute_ns = 0, exposed_comm_ns = 0, exposed_copy_ns = 0, idle_ns = 0;
-
-  static constexpr bool kIsRow = true;
-  static constexpr auto fields() {
-    using S = StripColumn;
-    return std::tuple{field("compute_ns", &S::compute_ns), field("exposed_comm_ns", &S::exposed_comm_ns),
-                      field("exposed_copy_ns", &S::exposed_copy_ns), field("idle_ns", &S::idle_ns)};
   }
 };
 

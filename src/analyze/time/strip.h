@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analyze/answer/device.h"
+#include "analyze/answer/strip.h"
 #include "analyze/load/devices.h"
 
 namespace nl::analyze {
