@@ -12,7 +12,7 @@ namespace {
 
 using compare::Comparison;
 
-constexpr size_t kParts = 5, kChanges = 7, kReasons = 3, kFactors = 6;
+constexpr size_t kShownParts = 5, kChanges = 7, kReasons = 3, kFactors = 6;
 constexpr size_t kDifferences = 6;
 
 std::string folded(const std::string& title, const std::string& body) {
@@ -97,7 +97,7 @@ std::string comparability_details(const Comparison& comparison, const ComparePro
 }  // namespace
 
 std::string compare_markdown(const Comparison& comparison, const CompareProvenance& provenance) {
-  const Table parts = short_parts_table(comparison, kParts);
+  const Table parts = short_parts_table(comparison, kShownParts);
   return verdict_line(comparison) + reasons_line(comparison) + limits_line(comparison) +
          (parts.empty() ? "" : "\n" + parts.markdown()) + "\n" + work_details(comparison) +
          comparability_details(comparison, provenance) + "\n<!-- neurolens compare -->\n";

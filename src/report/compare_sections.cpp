@@ -24,7 +24,7 @@ using compare::PartKind;
 using compare::PartRow;
 using compare::WorkAmount;
 
-constexpr size_t kMostRows = 30;
+constexpr size_t kMostChangeRows = 30;
 constexpr size_t kMostNames = 6;
 constexpr char kRepeatsNote[] =
     "Repeats: one dot a run on an axis of its own from least to most, the base above, a line at the middle "
@@ -35,14 +35,14 @@ constexpr char kRepeatsNote[] =
 constexpr struct {
   const char* css_class;
   const char* title;
-} kKinds[compare::kPartKinds] = {{"compute", "Compute"},
-                                 {"comm", "Exposed communication"},
-                                 {"copy", "Exposed copies"},
-                                 {"idle", "Idle"},
-                                 {"rest", "Not explained by the source"}};
+} kPartKinds[compare::kPartKinds] = {{"compute", "Compute"},
+                                     {"comm", "Exposed communication"},
+                                     {"copy", "Exposed copies"},
+                                     {"idle", "Idle"},
+                                     {"rest", "Not explained by the source"}};
 
 template <class Row>
-int64_t largest_delta(const std::vector<Row>& rows) {
+int64_t largest_row_delta(const std::vector<Row>& rows) {
   int64_t largest = 0;
   for (const Row& row : rows) largest = std::max(largest, std::abs(row.delta_ns));
   return largest;
@@ -87,7 +87,7 @@ Table parts_table(const Comparison& comparison) {
   const bool repeats = has_repeats(comparison);
   Table table{{"Part", "Base ms", "New ms", "Delta ms", ""}, {}, {}};
   if (repeats) table.columns.insert(table.columns.end(), {"p", "Judged", "Repeats"});
-  const int64_t largest = largest_delta(comparison.parts);
+  const int64_t largest = largest_row_delta(comparison.parts);
   for (const PartRow& part : comparison.parts) {
     const std::string title = part_title(part);
     const bool says_more = part.kind != PartKind::kCompute && part.words != title;
@@ -141,7 +141,7 @@ Section both_sides(const Comparison& comparison) {
   section.table.columns = {"Part", "Base", "Share", "New", "Share", "Delta"};
   for (const auto& [kind, sums] : sums_by_kind(comparison.parts)) {
     const auto& [base, next] = sums;
-    const auto& shown = kKinds[static_cast<size_t>(kind)];
+    const auto& shown = kPartKinds[static_cast<size_t>(kind)];
     section.legend.push_back({shown.css_class, shown.title});
     section.table.rows.push_back({words(shown.title), duration(base),
                                   share_of(base, comparison.base.window_ns), duration(next),
@@ -154,7 +154,7 @@ Section both_sides(const Comparison& comparison) {
 Section over_time(const Comparison& comparison) {
   Section section{"timeline", "Both sides over time"};
   section.chart = strips_chart(comparison);
-  for (size_t i = 0; i < 4; i++) section.legend.push_back({kKinds[i].css_class, kKinds[i].title});
+  for (size_t i = 0; i < 4; i++) section.legend.push_back({kPartKinds[i].css_class, kPartKinds[i].title});
   section.axis = {"0", duration_text(strips_ns(comparison))};
   section.notes.push_back("Each side from the begin to the end of its window, on one axis of time.");
   return section;
@@ -236,7 +236,7 @@ Section changes(const Comparison& comparison) {
   const bool repeats = has_repeats(comparison);
   section.table.columns = {"Work", "Delta", "", "Base", "New", "By calls", "By duration", "Change", "Match"};
   if (repeats) section.table.columns.insert(section.table.columns.end(), {"p", "Repeats"});
-  const int64_t largest = largest_delta(comparison.changes);
+  const int64_t largest = largest_row_delta(comparison.changes);
   for (const ChangeRow& change : comparison.changes) {
     auto cells = change_cells(change, largest);
     if (repeats) {
@@ -324,11 +324,11 @@ Section grouped_work(const Comparison& comparison, const std::vector<GroupRow>& 
                      const char* title, const char* none) {
   Section section{id, title};
   section.table.columns = {title, "Base", "New", "Delta", ""};
-  const int64_t largest = largest_delta(rows);
+  const int64_t largest = largest_row_delta(rows);
   const auto amount = [](int64_t ns, int64_t calls) {
     return with_below(duration(ns), {calls_words(static_cast<double>(calls))});
   };
-  for (size_t i = 0; i < std::min(rows.size(), kMostRows); i++) {
+  for (size_t i = 0; i < std::min(rows.size(), kMostChangeRows); i++) {
     const GroupRow& row = rows[i];
     section.table.rows.push_back(
         {row.name ? name(*row.name) : words(none), amount(row.base_ns, row.base_calls),
@@ -336,9 +336,9 @@ Section grouped_work(const Comparison& comparison, const std::vector<GroupRow>& 
          with_below(signed_duration(row.delta_ns), relative(row.base_ns, row.delta_ns)),
          delta_bar(row.delta_ns, largest)});
   }
-  if (rows.size() > kMostRows)
+  if (rows.size() > kMostChangeRows)
     section.table.more =
-        fmt::format("The first {} of {}.", kMostRows, grouped(static_cast<int64_t>(rows.size())));
+        fmt::format("The first {} of {}.", kMostChangeRows, grouped(static_cast<int64_t>(rows.size())));
   section.notes.push_back(fmt::format("Times per {}; calls of the whole window.", comparison.unit));
   return section;
 }
@@ -373,7 +373,7 @@ std::vector<Cell> device_delta_cells(const DeviceTimes& base, const DeviceTimes&
   return cells;
 }
 
-Section devices(const Comparison& comparison) {
+Section compared_devices(const Comparison& comparison) {
   Section section{"all-devices", "All devices"};
   section.table.columns = {"Device", "Side", "Compute", "Communication", "Copies", "Idle"};
   auto& rows = section.table.rows;
@@ -412,7 +412,7 @@ bool has_totals(const Comparison& comparison) {
 
 Chapter devices_chapter(const Comparison& comparison) {
   Chapter chapter{"devices", "Devices", {}};
-  if (!comparison.devices.empty()) chapter.sections.push_back(devices(comparison));
+  if (!comparison.devices.empty()) chapter.sections.push_back(compared_devices(comparison));
   if (has_totals(comparison)) chapter.sections.push_back(totals(comparison));
   return chapter;
 }

@@ -68,13 +68,13 @@ struct CountedKernel {
   }
 };
 
-struct CountedLaunch {
+struct CountersOfLaunch {
   CountedKernel counters = {};
   int64_t launch_id = 0;
   std::optional<int64_t> source_id = {};
 
   static constexpr auto fields() {
-    using L = CountedLaunch;
+    using L = CountersOfLaunch;
     return std::tuple{merged(&L::counters), field("launch_id", &L::launch_id, "row of profiled_launches"),
                       field("source_id", &L::source_id, "number in the source")};
   }
@@ -129,7 +129,7 @@ struct CountersAnswer {
   std::vector<CountedDevice> devices = {};
   std::vector<CountedKernel> kernels = {};
   ReplayLeftOut not_shown = {};
-  std::vector<CountedLaunch> top_launches = {};
+  std::vector<CountersOfLaunch> top_launches = {};
   std::vector<AdviceAnswer> advice = {};
 
   static constexpr auto fields() {

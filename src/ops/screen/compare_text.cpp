@@ -81,7 +81,7 @@ std::string tested_text(const compare::Statistics& statistics, const TextStyle& 
 
 using Align = TextTable::Align;
 
-std::string parts_text(const Comparison& data, const TextStyle& style) {
+std::string changed_parts_text(const Comparison& data, const TextStyle& style) {
   int64_t largest = 0;
   for (const PartRow& part : data.parts) largest = std::max(largest, std::abs(part.delta_ns));
   TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
@@ -185,7 +185,7 @@ std::string compare_text(const Outcome& outcome, const TextStyle& style) {
   if (data.gate)
     out += "  " + bold(data.gate->passed ? "gate passed" : "gate failed", style) + ": " + data.gate->reason +
            "\n";
-  out += limits_text(data.expectations, style) + parts_text(data, style);
+  out += limits_text(data.expectations, style) + changed_parts_text(data, style);
   out += data.across ? across_text(*data.across, style) : changes_text(data, style);
   return out + files_text(data, style);
 }
