@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyze/answer/strip.h"
 #include "base/described.h"
 #include "stats/sample.h"
 #include "stats/verdict.h"
@@ -57,7 +58,6 @@ struct Both {
 // ---- The sides
 
 struct ComparedSide {
-  using Strip = std::vector<std::array<int64_t, 4>>;
   std::string run_id;
   std::vector<std::string> runs;
   std::string source;
@@ -68,7 +68,7 @@ struct ComparedSide {
   int64_t warm_up_left_out = 0;
   int64_t total_ns = 0;
   int64_t window_ns = 0;
-  std::optional<Strip> strip;
+  std::optional<std::vector<analyze::StripColumn>> strip;
   std::optional<int64_t> strip_ns;
   static constexpr auto fields() {
     using S = ComparedSide;

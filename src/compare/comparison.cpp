@@ -203,7 +203,7 @@ class Comparer {
   void put_strip(ComparedSide& out, const LoadedRun& run, size_t side) const {
     if (!has_devices(run)) return;
     const IntervalSet& window = windows_[side];
-    out.strip = analyze::strip_json(run.run.devices[choices_[side].device].device, window);
+    out.strip = analyze::strip_of(run.run.devices[choices_[side].device].device, window);
     out.strip_ns = window.empty() ? 0 : window.back().end - window.front().begin;
   }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "analyze/answer/counters.h"
 #include "compare/answer.h"
 #include "compare/side.h"
 
@@ -22,8 +22,8 @@ class KernelCounters {
                                  const std::vector<uint32_t>& next_names) const;
 
  private:
-  using ByName = std::map<std::string, nlohmann::json>;
-  const nlohmann::json* find(const ByName& kernels, const std::vector<uint32_t>& names) const;
+  using ByName = std::map<std::string, analyze::CountedKernel>;
+  const analyze::CountedKernel* find(const ByName& kernels, const std::vector<uint32_t>& names) const;
 
   const Texts& texts_;
   ByName base_, next_;

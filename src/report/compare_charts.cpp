@@ -210,7 +210,7 @@ std::string strips_chart(const Comparison& comparison) {
     if (!side->strip || side->strip->empty()) return "";
     const int64_t ns = side->strip_ns.value_or(0);
     out += side_label(title, *side, ns) +
-           strip_chart(nlohmann::json(*side->strip), static_cast<double>(ns) / most, "strip aligned");
+           strip_chart(*side->strip, static_cast<double>(ns) / most, "strip aligned");
   }
   return out;
 }
