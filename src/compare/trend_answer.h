@@ -24,7 +24,7 @@ struct TrendFigure {
   static constexpr auto fields() {
     using S = TrendFigure;
     return std::tuple{field("id", &S::id, "the metric, or the kernels or class that were asked for"),
-                      field("unit", &S::unit),
+                      field("unit", &S::unit, "of the values"),
                       field("direction", &S::direction, "better: lower, higher or none")};
   }
 };
@@ -35,9 +35,9 @@ struct TrendPoint {
   double value = 0;
   static constexpr auto fields() {
     using S = TrendPoint;
-    return std::tuple{field("run_id", &S::run_id),
+    return std::tuple{field("run_id", &S::run_id, "id of the run"),
                       field("imported_at_ns", &S::imported_at_ns, "since 1970, UTC"),
-                      field("value", &S::value)};
+                      field("value", &S::value, "of the figure")};
   }
 };
 
@@ -58,10 +58,11 @@ struct TrendWork {
   int64_t before_ns = 0, after_ns = 0, delta_ns = 0;
   static constexpr auto fields() {
     using S = TrendWork;
-    return std::tuple{field("kind", &S::kind, "kernel or class"), field("name", &S::name),
+    return std::tuple{field("kind", &S::kind, "kernel or class"),
+                      field("name", &S::name, "of the kernel or class"),
                       field("before_ns", &S::before_ns, "per step, median of some runs"),
                       field("after_ns", &S::after_ns, "per step, median of some runs"),
-                      field("delta_ns", &S::delta_ns)};
+                      field("delta_ns", &S::delta_ns, "after minus before")};
   }
 };
 
@@ -82,14 +83,14 @@ struct TrendChange {
     return std::tuple{
         field("at", &S::at, "index of the first point of the new level"),
         field("run_id", &S::run_id, "the first run of the new level"),
-        field("previous_run_id", &S::previous_run_id),
+        field("previous_run_id", &S::previous_run_id, "the last run of the level before"),
         field("imported_at_ns", &S::imported_at_ns, "of the first run of the new level"),
         field("before", &S::before, "median of the level before"),
         field("after", &S::after, "median of the new level"),
         field("ratio", &S::ratio, "after over before; null if it was 0 before"),
         field("p", &S::p, "of the test that found the change"),
         field("alert", &S::alert, "it has lasted for enough runs"),
-        field("meaning", &S::meaning),
+        field("meaning", &S::meaning, "whether the new level is worse"),
         field("differences", &S::differences, "from the run before; those that last come first"),
         field("work", &S::work,
               "kernels and classes whose time per step moved most, from runs on both sides; null if nobody "
@@ -102,8 +103,8 @@ struct TrendSummary {
   double min = 0, median = 0, max = 0;
   static constexpr auto fields() {
     using S = TrendSummary;
-    return std::tuple{field("n", &S::n, "runs"), field("min", &S::min), field("median", &S::median),
-                      field("max", &S::max)};
+    return std::tuple{field("n", &S::n, "runs"), field("min", &S::min, "least value"),
+                      field("median", &S::median, "middle value"), field("max", &S::max, "largest value")};
   }
 };
 
@@ -118,7 +119,8 @@ struct TrendGroup {
     using S = TrendGroup;
     return std::tuple{
         field("group", &S::group, "value of each key of group_by; null where the runs have none"),
-        field("summary", &S::summary), field("points", &S::points, "in the order of time"),
+        field("summary", &S::summary, "of the values of its runs"),
+        field("points", &S::points, "in the order of time"),
         field("change_points", &S::change_points, "where the level changed")};
   }
 };
@@ -127,7 +129,8 @@ struct TrendLeftOut {
   std::string reason;
   int64_t runs = 0;
   static constexpr auto fields() {
-    return std::tuple{field("reason", &TrendLeftOut::reason), field("runs", &TrendLeftOut::runs)};
+    return std::tuple{field("reason", &TrendLeftOut::reason, "why"),
+                      field("runs", &TrendLeftOut::runs, "how many")};
   }
 };
 
@@ -144,13 +147,13 @@ struct Trend {
   static constexpr auto fields() {
     using S = Trend;
     return std::tuple{
-        field("figure", &S::figure),
+        field("figure", &S::figure, "what is looked at"),
         field("order", &S::order, "imported, or the label that the runs are ordered by"),
-        field("group_by", &S::group_by),
+        field("group_by", &S::group_by, "keys that make the groups"),
         field("matching", &S::matching, "runs that fit the question"),
         field("without_order", &S::without_order, "of them, runs without the label of the order"),
-        field("alerts", &S::alerts),
-        field("groups", &S::groups),
+        field("alerts", &S::alerts, "changes of the level that have lasted"),
+        field("groups", &S::groups, "one series each"),
         field("left_out", &S::left_out, "runs without the figure, by reason"),
         field_if_any("svg", &S::svg, "file of the picture")};
   }

@@ -28,7 +28,7 @@ struct ComparedDimension {
   double here = 0, there = 0;
   static constexpr auto fields() {
     using S = ComparedDimension;
-    return std::tuple{field("id", &S::id),
+    return std::tuple{field("id", &S::id, "of the dimension"),
                       field("name", &S::name, "for people"),
                       field("distance", &S::distance, "0: alike, 1: nothing in common"),
                       field("weight", &S::weight, "how much it counts"),
@@ -46,7 +46,7 @@ struct MissingDimension {
   static constexpr auto fields() {
     using S = MissingDimension;
     return std::tuple{
-        field("id", &S::id), field("name", &S::name, "for people"),
+        field("id", &S::id, "of the dimension"), field("name", &S::name, "for people"),
         field("missing_here", &S::missing_here, "why this run has none; null if it has"),
         field("missing_there", &S::missing_there, "why the other run has none; null if it has")};
   }

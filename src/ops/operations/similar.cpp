@@ -38,7 +38,7 @@ struct SimilarRun {
   static constexpr auto fields() {
     using S = SimilarRun;
     return std::tuple{
-        field("run_id", &S::run_id),
+        field("run_id", &S::run_id, "id of the run"),
         field("distance", &S::distance, "0: alike, 1: nothing in common; over the dimensions that both have"),
         field("dimensions", &S::dimensions,
               "where they agree and differ, the largest part of the distance first"),
