@@ -207,7 +207,7 @@ Result<std::vector<std::string>> write_reports(Context& context, const NamedRun&
                                                const std::vector<std::string>& phases, const json& passes) {
   json options = {{"window", "whole"}, {"top", 10}};
   if (!phases.empty()) options["phase"] = phases;
-  NL_TRY(const json report, make_run_report(context, run, options));
+  NL_TRY(const auto report, make_run_report(context, run, options));
   std::vector<std::string> names;
   for (auto& [name, text] : report::markdown_documents(report)) {
     if (name == "stakeholder_summary.md") text += passes_section(passes);

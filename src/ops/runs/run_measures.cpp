@@ -109,15 +109,16 @@ struct Measures {
 };
 
 json figures_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
-  json out = {{"schema", kSchema}, {"run_id", run.run_id}, {"total_ns", analysis.data["window"]["total_ns"]}};
+  json out = {{"schema", kSchema}, {"run_id", run.run_id}, {"total_ns", analysis.data.window.total_ns}};
   out["devices"] = json::array();
-  for (const json& device : analysis.data["devices"]) out["devices"].push_back(device_measures(device));
-  out["steps"] = steps_measures(analysis.data["steps"], analysis.step_durations_ns);
+  for (const auto& device : analysis.data.devices)
+    out["devices"].push_back(device_measures(to_json_tree(device)));
+  out["steps"] = steps_measures(to_json_tree(analysis.data.steps), analysis.step_durations_ns);
   return out;
 }
 
 json tables_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
-  const json& data = analysis.data;
+  const json data = to_json_tree(analysis.data);
   json out = {{"schema", kSchema}, {"run_id", run.run_id}};
   out["kernels"] = kernel_rows(data["top_kernels"]);
   out["ops"] = op_rows(data["top_ops"]);
