@@ -41,6 +41,8 @@ int exit_code_of(ErrorCode code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kIo:
       return kExitMissing;
+    case ErrorCode::kCancelled:
+      return kExitInterrupted;
     case ErrorCode::kInternal:
       return kExitBug;
     default:

@@ -298,7 +298,7 @@ Result<void> emit_chunk(duckdb_data_chunk chunk, const std::vector<duckdb_type>&
 }
 
 Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& limits) {
-  if (limits.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+  if (limits.cancelled()) return cancelled_error();
   if (watchdog.fired()) {
     return Error{ErrorCode::kLimit, "the query took longer than " + std::to_string(limits.seconds) + " s",
                  ""};

@@ -117,11 +117,11 @@ TEST_F(Workload, AnErrorOfTheWatchEndsIt) {
   int asked = 0;
   options_.watch = [&asked]() -> Result<void> {
     if (++asked < 3) return {};
-    return Error{ErrorCode::kUnavailable, "cancelled"};
+    return cancelled_error();
   };
   const WorkloadEnd end = shell("sleep 600");
   ASSERT_TRUE(end.process.cut_short);
-  EXPECT_EQ(end.process.cut_short->message, "cancelled");
+  EXPECT_EQ(end.process.cut_short->code, ErrorCode::kCancelled);
   EXPECT_EQ(end.process.signal, SIGTERM);
 }
 

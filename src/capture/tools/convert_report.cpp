@@ -124,7 +124,7 @@ class Conversion {
   }
 
   Result<void> watch(const std::string& output) const {
-    if (options_.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (options_.cancelled()) return cancelled_error();
     const auto bytes = file_size(output);
     if (!bytes || *bytes <= most_bytes_) return {};
     return Error{ErrorCode::kLimit, std::string(kind_.tool) + " writes more than " +

@@ -39,8 +39,8 @@ struct ConvertOptions {
   std::function<bool()> cancelled = [] { return false; };
 };
 
-/// `unavailable` if the tool is not installed, hangs or was cancelled; `unsupported` if it cannot read the
-/// report; `limit` if what it writes is far too large. NEUROLENS_CONVERT_SECONDS limits the time.
+/// `unavailable` if the tool is not installed or hangs; `unsupported` if it cannot read the report; `limit` if
+/// what it writes is far too large; `cancelled`. NEUROLENS_CONVERT_SECONDS limits the time.
 Result<Converted> convert_report(const ReportKind& kind, const std::string& report,
                                  const ConvertOptions& options);
 

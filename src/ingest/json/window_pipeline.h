@@ -60,7 +60,7 @@ class WindowPipeline {
       if (!more) failed = std::move(more.error());
       if (!more || !*more) break;
       if (stages_.cancelled()) {
-        failed = Error{ErrorCode::kUnavailable, "cancelled"};
+        failed = cancelled_error();
         break;
       }
       const std::lock_guard lock(mutex_);

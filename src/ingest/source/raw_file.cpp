@@ -65,7 +65,7 @@ Result<size_t> RawFile::read_pipe(void* out, size_t size) {
 }
 
 Result<bool> RawFile::wait_for_pipe() {
-  if (wait_.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+  if (wait_.cancelled()) return cancelled_error();
   if (!has_writer_ && waited_ >= wait_.for_writer) {
     return Error{ErrorCode::kUnavailable, "nobody writes into the pipe: " + path_,
                  "start the writer first, or at the same time"};

@@ -62,7 +62,7 @@ Result<void> RandomAccess::keep(ByteSource& source, const ReadOptions& options) 
   for (;;) {
     NL_TRY(const size_t n, source.read(piece.data(), piece.size()));
     if (n == 0) return {};
-    if (options.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (options.cancelled()) return cancelled_error();
     options.progress(source);
     if (fd_ < 0 && kept_.size() + n > kMaxKeptBytes) {
       NL_TRY(fd_, open_nameless(temp_folder(options)));

@@ -131,7 +131,7 @@ Result<capture::WorkloadEnd> run_measuring(const Context& context, const std::ve
   options.artifacts = folder;
   options.time_limit = std::chrono::seconds(seconds);
   options.watch = [&context]() -> Result<void> {
-    if (context.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (context.cancelled()) return cancelled_error();
     return {};
   };
   NL_TRY(auto end, capture::run_workload(options));

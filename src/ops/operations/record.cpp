@@ -117,7 +117,7 @@ capture::WorkloadOptions workload_options(const Context& context, const json& pa
   if (parameters.contains("time_limit"))
     options.time_limit = std::chrono::seconds(parameters["time_limit"].get<int64_t>());
   options.watch = [&context]() -> Result<void> {
-    if (context.cancelled()) return Error{ErrorCode::kUnavailable, "interrupted"};
+    if (context.cancelled()) return Error{ErrorCode::kCancelled, "interrupted"};
     return {};
   };
   return options;
