@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/aside.h"
 #include "base/files.h"
 
 namespace nl::fingerprint {
@@ -229,7 +230,9 @@ Result<void> append_rows(const std::string& path, Mask mask, std::span<const New
 
 Result<void> write_rows(const std::string& path, Mask mask, size_t count,
                         const std::function<NewRow(size_t)>& source) {
-  NL_TRY(NewFile file, NewFile::create(path + ".new-" + std::to_string(::getpid())));
+  const std::string aside = path + ".new-";
+  remove_abandoned(aside);
+  NL_TRY(NewFile file, NewFile::create(aside));
   std::string text = header_text(mask);
   for (size_t i = 0; i < count; i++) {
     text += row_text(source(i), columns_of(mask));

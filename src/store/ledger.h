@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/aside.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "store/ledger_access.h"
@@ -26,23 +27,17 @@
 
 namespace nl::store {
 
-/// A folder of its own for one import, locked while it is in use and removed unless published.
+/// A folder of its own for one import; it vanishes with this object.
 class Staging {
  public:
-  Staging(std::string folder, int lock) : folder_(std::move(folder)), lock_(lock) {}
-  Staging(Staging&& other) noexcept : folder_(std::move(other.folder_)), lock_(other.lock_) {
-    other.lock_ = -1;
-  }
-  Staging& operator=(Staging&&) = delete;
-  ~Staging();
+  explicit Staging(FolderAside folder) : folder_(std::move(folder)) {}
   /// The bundle to be.
-  std::string bundle() const { return folder_ + "/bundle"; }
+  std::string bundle() const { return folder_.path() + "/bundle"; }
   /// Where joins and sorts may spill.
-  std::string temp() const { return folder_ + "/temp"; }
+  std::string temp() const { return folder_.path() + "/temp"; }
 
  private:
-  std::string folder_;
-  int lock_;
+  FolderAside folder_;
 };
 
 struct GcReport {

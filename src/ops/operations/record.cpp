@@ -1,10 +1,10 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 
+#include "base/aside.h"
 #include "base/files.h"
 #include "base/path_text.h"
 #include "capture/document.h"
@@ -77,7 +77,7 @@ std::string recordings_folder(const Context& context) {
 
 Result<std::string> new_folder(const Context& context) {
   const std::string folder =
-      fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), ::getpid());
+      fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), unique_text());
   NL_CHECK(make_folders(folder + "/artifacts"));
   return folder;
 }
