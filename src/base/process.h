@@ -1,6 +1,6 @@
 #pragma once
 // Other programs: found by name, run without a shell, watched, and killed with all that they started when
-// their time is over. Any thread may call.
+// their time is over. Any thread may call; a call ends only processes that it started.
 
 #include <chrono>
 #include <cstdint>
@@ -20,7 +20,8 @@ struct ProcessOptions {
   std::string output_file = {};               ///< where standard output goes instead
   std::string folder = {};                    ///< to work in; empty: ours
   std::vector<std::string> environment = {};  ///< NAME=value, besides ours
-  bool reads_our_input = false;               ///< unless that is a terminal; else it has no input
+  int input = -1;                             ///< a descriptor that it reads; -1: it has no input
+  bool ends_strays = false;                   ///< also what has left its group ends with it, see supervisor.h
   /// Takes what the program writes (true: as errors) instead of it being kept.
   std::function<void(bool is_error, std::string_view bytes)> output = {};
   /// If not zero, a program whose time is over or whose watch gave an error is asked to end, killed so much
@@ -40,6 +41,7 @@ struct ProcessEnd {
   int64_t user_ns = 0;  ///< CPU time, with that of its children
   int64_t system_ns = 0;
   int64_t peak_memory_bytes = 0;  ///< of the largest of its processes
+  int64_t strays = 0;             ///< with ends_strays: processes that it left behind and that were ended
 };
 
 /// Runs to the end. `command[0]` is a path. `unavailable` if it took too long or could not be started.

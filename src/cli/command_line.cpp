@@ -213,6 +213,8 @@ class Call {
     context_.principal = user_name();
     context_.command = std::move(command);
     context_.cancelled = [] { return interrupted != 0; };
+    // `record -- program < prompts` works as without us; a terminal stays ours, as Ctrl-C is.
+    if (::isatty(STDIN_FILENO) == 0) context_.workload_input = STDIN_FILENO;
     if (!global.quiet) context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
   }
 

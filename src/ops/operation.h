@@ -35,6 +35,8 @@ struct Context {
   std::string principal;    ///< who asks
   std::string command;      ///< for the receipt
   bool host_paths = false;  ///< may parameters name files of this machine? Never for HTTP.
+  int workload_input =
+      -1;  ///< what a program that is recorded reads; -1: nothing. A face chooses to give it.
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<bool()> cancelled = [] { return false; };
   std::function<Result<void>(std::string_view)> bytes;  ///< where a byte stream goes; may be empty

@@ -114,6 +114,7 @@ capture::WorkloadOptions workload_options(const Context& context, const json& pa
   options.folder = parameters.value("folder", "");
   options.artifacts = folder + "/artifacts";
   options.echo = !parameters.value("silent", false);
+  options.input = context.workload_input;
   if (parameters.contains("time_limit"))
     options.time_limit = std::chrono::seconds(parameters["time_limit"].get<int64_t>());
   options.watch = [&context]() -> Result<void> {
