@@ -18,9 +18,16 @@ endfunction()
 
 # nl_unity(TARGET): its files are compiled eight at a time. Most of a compiler's time goes into the JSON library, once a
 # file; together they take a quarter of it. OFF (preset dev) finds includes that a file has forgotten.
-option(NEUROLENS_UNITY "compile several files of a layer at once" OFF)
+option(NEUROLENS_UNITY "compile several files of a layer at once" ON)
 function(nl_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${NEUROLENS_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # the file is not the main one
+  # Adapters are alike: each has its own read(), sniff() and tables.
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "_adapter\\.cpp$")
+  if(sources)
+    set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
 endfunction()
 
 # nl_precompiled(TARGET [HEADER...]): what most files include, and the headers named, are parsed once. Only where it pays:

@@ -198,9 +198,9 @@ constexpr int64_t kMostShift = 8;
 /// The calls of one group and kind, by rank, each in order of time.
 using RankCalls = std::map<int32_t, std::vector<uint32_t>>;
 
-class Matcher {
+class CollectiveMatcher {
  public:
-  explicit Matcher(const std::vector<CollectiveCall>& calls) : calls_(calls) {}
+  explicit CollectiveMatcher(const std::vector<CollectiveCall>& calls) : calls_(calls) {}
 
   MatchedCollectives match() {
     std::map<std::pair<CollectiveKind, std::string>, RankCalls> groups;
@@ -279,7 +279,7 @@ class Matcher {
 }  // namespace
 
 MatchedCollectives match_collectives(const std::vector<CollectiveCall>& calls) {
-  return Matcher(calls).match();
+  return CollectiveMatcher(calls).match();
 }
 
 }  // namespace nl::assemble

@@ -349,9 +349,9 @@ std::vector<bool> unsure(const std::vector<Kind>& kinds, const std::vector<bool>
   return doubt;
 }
 
-class Matcher {
+class LaunchMatcher {
  public:
-  Matcher(const std::vector<LaunchShape>& replayed, const std::vector<LaunchShape>& traced)
+  LaunchMatcher(const std::vector<LaunchShape>& replayed, const std::vector<LaunchShape>& traced)
       : replayed_(replayed),
         traced_(traced),
         matches_(replayed.size()),
@@ -466,7 +466,7 @@ class Matcher {
 
 std::vector<std::optional<LaunchMatch>> match_launches(const std::vector<LaunchShape>& replayed,
                                                        const std::vector<LaunchShape>& traced) {
-  return Matcher(replayed, traced).run();
+  return LaunchMatcher(replayed, traced).run();
 }
 
 }  // namespace nl::assemble

@@ -4,12 +4,10 @@
 #include <cstring>
 #include <limits>
 
+#include "base/text.h"
+
 namespace nl {
 namespace {
-
-bool is_digit(char c) {
-  return static_cast<unsigned char>(c - '0') < 10;
-}
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/text.h"
+
 namespace nl {
 namespace {
 
@@ -14,9 +16,6 @@ constexpr size_t kMaxDemangledBytes = 64 * 1024;
 constexpr int kMaxBackReferences = 30;
 constexpr int kMaxPacks = 2;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }

@@ -27,6 +27,11 @@ inline bool same_text(std::string_view a, std::string_view b) {
   return true;
 }
 
+/// 0 to 9, whatever the locale.
+inline bool is_digit(char c) {
+  return static_cast<unsigned char>(c - '0') < 10;
+}
+
 inline bool has_part(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

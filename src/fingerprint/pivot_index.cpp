@@ -17,7 +17,7 @@ constexpr size_t kRowsOfAGroup = 500;  // as a rule
 constexpr size_t kMostPivots = 4096;
 constexpr size_t kSampleOfAPivot = 24;
 constexpr int kRounds = 6;
-constexpr float kSlack = 1e-4F;  // of distances in single precision
+constexpr float kDistanceSlack = 1e-4F;  // of distances in single precision
 
 struct Header {
   char magic[8];
@@ -209,7 +209,7 @@ void PivotIndex::search(const RowBlock& block, const float* query, float weight,
   }
   std::sort(order.begin(), order.end());
   for (const auto& [far, g] : order) {
-    const float reach = std::sqrt(nearest.limit() * weight) + kSlack;  // of the k-th so far
+    const float reach = std::sqrt(nearest.limit() * weight) + kDistanceSlack;  // of the k-th so far
     const auto begin = distances_.begin() + groups_[g].begin, end = distances_.begin() + groups_[g].end;
     const auto from = std::lower_bound(begin, end, far - reach),
                to = std::upper_bound(from, end, far + reach);

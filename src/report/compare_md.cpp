@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kParts = 5, kChanges = 7, kReasons = 3, kFactors = 6;
+constexpr size_t kShownParts = 5, kChanges = 7, kReasons = 3, kFactors = 6;
 constexpr size_t kDifferences = 6;
 
 std::string folded(const std::string& title, const std::string& body) {
@@ -98,7 +98,7 @@ std::string comparability_details(const json& comparison, const CompareProvenanc
 }  // namespace
 
 std::string compare_markdown(const json& comparison, const CompareProvenance& provenance) {
-  const Table parts = short_parts_table(comparison, kParts);
+  const Table parts = short_parts_table(comparison, kShownParts);
   return verdict_line(comparison) + reasons_line(comparison) + limits_line(comparison) +
          (parts.empty() ? "" : "\n" + parts.markdown()) + "\n" + work_details(comparison) +
          comparability_details(comparison, provenance) + "\n<!-- neurolens compare -->\n";

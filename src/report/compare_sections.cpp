@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostRows = 30;
+constexpr size_t kMostChangeRows = 30;
 constexpr size_t kMostNames = 6;
 constexpr char kRepeatsNote[] =
     "Repeats: one dot a run on an axis of its own from least to most, the base above, a line at the middle "
@@ -28,13 +28,13 @@ constexpr struct {
   const char* kind;
   const char* css_class;
   const char* title;
-} kKinds[] = {{"compute", "compute", "Compute"},
-              {"communication", "comm", "Exposed communication"},
-              {"copy", "copy", "Exposed copies"},
-              {"idle", "idle", "Idle"},
-              {"rest", "rest", "Not explained by the source"}};
+} kPartKinds[] = {{"compute", "compute", "Compute"},
+                  {"communication", "comm", "Exposed communication"},
+                  {"copy", "copy", "Exposed copies"},
+                  {"idle", "idle", "Idle"},
+                  {"rest", "rest", "Not explained by the source"}};
 
-int64_t largest_delta(const json& rows) {
+int64_t largest_row_delta(const json& rows) {
   int64_t largest = 0;
   for (const json& row : rows) largest = std::max(largest, std::abs(row["delta_ns"].get<int64_t>()));
   return largest;
@@ -79,7 +79,7 @@ Table parts_table(const json& comparison) {
   const bool repeats = has_repeats(comparison);
   Table table{{"Part", "Base ms", "New ms", "Delta ms", ""}, {}, {}};
   if (repeats) table.columns.insert(table.columns.end(), {"p", "Judged", "Repeats"});
-  const int64_t largest = largest_delta(comparison["parts"]);
+  const int64_t largest = largest_row_delta(comparison["parts"]);
   for (const json& part : comparison["parts"]) {
     const std::string title = part_title(part), explained = part["words"];
     const bool says_more = part["kind"] != "compute" && explained != title;
@@ -130,7 +130,7 @@ Section both_sides(const json& comparison) {
   section.chart = sides_chart(comparison);
   section.table.columns = {"Part", "Base", "Share", "New", "Share", "Delta"};
   const auto sums = sums_by_kind(comparison["parts"]);
-  for (const auto& kind : kKinds) {
+  for (const auto& kind : kPartKinds) {
     const auto it = sums.find(kind.kind);
     if (it == sums.end()) continue;
     const auto& [base, next] = it->second;
@@ -146,7 +146,7 @@ Section both_sides(const json& comparison) {
 Section over_time(const json& comparison) {
   Section section{"timeline", "Both sides over time"};
   section.chart = strips_chart(comparison);
-  for (size_t i = 0; i < 4; i++) section.legend.push_back({kKinds[i].css_class, kKinds[i].title});
+  for (size_t i = 0; i < 4; i++) section.legend.push_back({kPartKinds[i].css_class, kPartKinds[i].title});
   section.axis = {"0", duration_text(strips_ns(comparison))};
   section.notes.push_back("Each side from the begin to the end of its window, on one axis of time.");
   return section;
@@ -234,7 +234,7 @@ Section changes(const json& comparison) {
   const bool repeats = has_repeats(comparison);
   section.table.columns = {"Work", "Delta", "", "Base", "New", "By calls", "By duration", "Change", "Match"};
   if (repeats) section.table.columns.insert(section.table.columns.end(), {"p", "Repeats"});
-  const int64_t largest = largest_delta(comparison["changes"]);
+  const int64_t largest = largest_row_delta(comparison["changes"]);
   for (const json& change : comparison["changes"]) {
     auto cells = change_cells(change, largest);
     if (repeats) {
@@ -322,8 +322,8 @@ Section grouped_work(const json& comparison, const char* key, const char* title,
   Section section{key, title};
   section.table.columns = {title, "Base", "New", "Delta", ""};
   const json& rows = comparison[key];
-  const int64_t largest = largest_delta(rows);
-  for (size_t i = 0; i < std::min(rows.size(), kMostRows); i++) {
+  const int64_t largest = largest_row_delta(rows);
+  for (size_t i = 0; i < std::min(rows.size(), kMostChangeRows); i++) {
     const json& row = rows[i];
     const auto amount = [&](const char* ns, const char* calls) {
       return with_below(duration(row[ns]), {calls_words(row[calls].get<double>())});
@@ -334,9 +334,9 @@ Section grouped_work(const json& comparison, const char* key, const char* title,
          with_below(signed_duration(row["delta_ns"]), relative(row["base_ns"], row["delta_ns"])),
          delta_bar(row, largest)});
   }
-  if (rows.size() > kMostRows)
+  if (rows.size() > kMostChangeRows)
     section.table.more =
-        fmt::format("The first {} of {}.", kMostRows, grouped(static_cast<int64_t>(rows.size())));
+        fmt::format("The first {} of {}.", kMostChangeRows, grouped(static_cast<int64_t>(rows.size())));
   section.notes.push_back(
       fmt::format("Times per {}; calls of the whole window.", comparison["unit"].get<std::string>()));
   return section;
@@ -373,7 +373,7 @@ std::vector<Cell> device_delta_cells(const json& row) {
   return cells;
 }
 
-Section devices(const json& comparison) {
+Section compared_devices(const json& comparison) {
   Section section{"all-devices", "All devices"};
   section.table.columns = {"Device", "Side", "Compute", "Communication", "Copies", "Idle"};
   for (const json& row : comparison["devices"]) {
@@ -414,7 +414,7 @@ bool has_totals(const json& comparison) {
 
 Chapter devices_chapter(const json& comparison) {
   Chapter chapter{"devices", "Devices", {}};
-  if (!comparison["devices"].empty()) chapter.sections.push_back(devices(comparison));
+  if (!comparison["devices"].empty()) chapter.sections.push_back(compared_devices(comparison));
   if (has_totals(comparison)) chapter.sections.push_back(totals(comparison));
   return chapter;
 }

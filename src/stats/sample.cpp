@@ -9,15 +9,15 @@ namespace nl::stats {
 namespace {
 
 /// How many values may be cut off at each end, and the chance that the median lies beyond one end.
-struct Cut {
+struct TrimmedSample {
   size_t values = 0;
   double tail = 0;
 };
 
 /// Values on one side of the median are counted by a binomial distribution with p = 1/2.
-Cut exact_cut(size_t n, double tail) {
+TrimmedSample exact_cut(size_t n, double tail) {
   double density = std::pow(0.5, static_cast<double>(n));
-  Cut cut;
+  TrimmedSample cut;
   for (double sum = density; sum <= tail; sum += density) {
     cut = {cut.values + 1, sum};
     density *= static_cast<double>(n - cut.values + 1) / static_cast<double>(cut.values);
@@ -25,7 +25,7 @@ Cut exact_cut(size_t n, double tail) {
   return cut;
 }
 
-Cut normal_cut(size_t n, double tail) {
+TrimmedSample normal_cut(size_t n, double tail) {
   const double middle = static_cast<double>(n) / 2;
   const double spread = std::sqrt(static_cast<double>(n)) / 2;
   const auto values = static_cast<size_t>(middle + 0.5 + spread * normal_quantile(tail));
@@ -62,7 +62,7 @@ std::optional<Interval> median_interval(const std::vector<double>& sorted_values
   constexpr size_t kExact = 1000;
   const size_t n = sorted_values.size();
   const double tail = (1 - confidence) / 2;
-  const Cut cut = n <= kExact ? exact_cut(n, tail) : normal_cut(n, tail);
+  const TrimmedSample cut = n <= kExact ? exact_cut(n, tail) : normal_cut(n, tail);
   if (n == 0 || cut.values == 0) return std::nullopt;
   return Interval{sorted_values[cut.values - 1], sorted_values[n - cut.values], 1 - 2 * cut.tail};
 }

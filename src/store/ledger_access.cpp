@@ -38,15 +38,15 @@ bool is_network_file_system(const std::string& path) {
   }
 }
 
-std::string environment(const char* name) {
+std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : value;
 }
 
 std::string cache_folder() {
-  const std::string xdg = environment("XDG_CACHE_HOME");
+  const std::string xdg = variable("XDG_CACHE_HOME");
   if (!xdg.empty()) return xdg + "/neurolens";
-  const std::string home = environment("HOME");
+  const std::string home = variable("HOME");
   return home.empty() ? "/tmp/neurolens-cache-" + std::to_string(::getuid()) : home + "/.cache/neurolens";
 }
 

@@ -334,9 +334,9 @@ QuerySyntax examine_query(Connection& connection, const std::string& sql) {
                                           return Result<void>();
                                         });
   QuerySyntax syntax;
-  const auto json = nlohmann::json::parse(tree, nullptr, false);
-  if (!parsed || json.is_discarded() || json.value("error", true)) return syntax;
-  const auto& statements = json["statements"];
+  const auto answer = nlohmann::json::parse(tree, nullptr, false);
+  if (!parsed || answer.is_discarded() || answer.value("error", true)) return syntax;
+  const auto& statements = answer["statements"];
   syntax.is_select = statements.size() == 1;
   syntax.refused = refused_function(statements);
   std::set<std::string> row_names;

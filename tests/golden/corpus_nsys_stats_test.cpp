@@ -7,20 +7,20 @@
 namespace nl::golden {
 namespace {
 
-json nsys_values() {
+json nsys_stats_values() {
   return nsight_values().value("nsys", json::object());
 }
 
-std::vector<std::string> reports() {
+std::vector<std::string> stats_reports() {
   std::vector<std::string> names;
-  const json golden = nsys_values();
+  const json golden = nsys_stats_values();
   for (const auto& [name, values] : golden.items()) names.push_back(name);
   return names.empty() ? std::vector<std::string>{"absent"} : names;
 }
 
 class NsysStats : public CorpusFile {
  protected:
-  json golden() const { return nsys_values()[GetParam()]; }
+  json golden() const { return nsys_stats_values()[GetParam()]; }
   /// All tables of the report that are there.
   std::vector<std::string> files() const {
     std::vector<std::string> found;
@@ -110,7 +110,7 @@ TEST_P(NsysStats, EqualsTheDatabase) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, NsysStats, testing::ValuesIn(reports()), test_name);
+INSTANTIATE_TEST_SUITE_P(Corpus, NsysStats, testing::ValuesIn(stats_reports()), test_name);
 
 class TelemetryFile : public CorpusFile {};
 

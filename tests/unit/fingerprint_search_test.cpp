@@ -11,7 +11,7 @@
 namespace nl::fingerprint {
 namespace {
 
-struct Dice {
+struct SearchDice {
   uint64_t state;
   uint64_t roll() {
     state += 0x9e3779b97f4a7c15U;
@@ -29,8 +29,8 @@ constexpr Mask kMasks[] = {kHost, kHost | bit(Dimension::occ),
                            bit(Dimension::occ) | bit(Dimension::l2_hit)};
 
 /// One of a few kinds of runs, and a little different.
-Fingerprint random_print(Mask mask, uint64_t kind, Dice& dice) {
-  Dice of_kind{kind + 1};
+Fingerprint random_print(Mask mask, uint64_t kind, SearchDice& dice) {
+  SearchDice of_kind{kind + 1};
   Fingerprint print;
   print.present = mask;
   for (size_t i = 0; i < kDimensions; i++) {
@@ -68,7 +68,7 @@ class Search : public testing::Test {
 
   /// Runs of all masks; the number of a run is its place.
   void add_many(size_t count) {
-    Dice dice{count};
+    SearchDice dice{count};
     std::map<Mask, std::vector<NewRow>> rows;
     for (size_t i = 0; i < count; i++) {
       const Mask mask = kMasks[dice.roll() % std::size(kMasks)];
@@ -129,7 +129,7 @@ TEST_F(Search, AgreesWithDistanceWhateverIsAbsent) {
   const auto flat = blocks(false);
   build_indexes();
   const auto indexed = blocks(true);
-  Dice dice{99};
+  SearchDice dice{99};
   for (int i = 0; i < 40; i++) {
     const Fingerprint asked = random_print(kMasks[i % 4], dice.roll() % 8, dice);
     const auto expected = truth(asked);
@@ -165,7 +165,7 @@ TEST_F(Search, LeavesOutTheAskedRunAndDeadRows) {
 
 TEST_F(Search, ThreadsAndManyEqualRowsChangeNothing) {
   constexpr Mask kSmall = bit(Dimension::occ) | bit(Dimension::l2_hit);
-  Dice dice{5};
+  SearchDice dice{5};
   std::vector<NewRow> rows;
   for (uint64_t i = 0; i < 120'000; i++) {
     const float value = static_cast<float>(dice.roll() % 50) / 50;
@@ -190,7 +190,7 @@ TEST_F(Search, ThreadsAndManyEqualRowsChangeNothing) {
 TEST_F(Search, RowsAddedLaterAreFoundBesideTheIndex) {
   add_many(400);
   build_indexes();
-  Dice dice{17};
+  SearchDice dice{17};
   const Fingerprint late = random_print(kHost, 100, dice);
   add(kHost, {{key_of(5000), packed(late, kHost)}});
   const auto all = blocks(true);
@@ -217,7 +217,7 @@ TEST_F(Search, AnIndexOfOtherRowsIsRefused) {
   build_indexes();
   const std::string pivots = read_file(PivotIndex::path_of(path_of(kHost))).value();
   ASSERT_TRUE(write_rows(path_of(kHost), kHost, 100, [](size_t i) {
-    Dice dice{i};
+    SearchDice dice{i};
     return NewRow{key_of(i), packed(random_print(kHost, i, dice), kHost)};
   }));
   const RowBlock other = RowBlock::open(path_of(kHost)).value();
@@ -232,7 +232,7 @@ TEST_F(Search, ADamagedFileIsAnErrorAndATornEndIsCutOff) {
   add_many(100);
   const std::string whole = read_file(path_of(kHost)).value();
   const size_t rows = RowBlock::open(path_of(kHost)).value().size();
-  Dice dice{23};
+  SearchDice dice{23};
   for (int i = 0; i < 60; i++) {
     std::string damaged = whole;
     damaged[dice.roll() % whole.size()] ^= static_cast<char>(1 + dice.roll() % 255);
@@ -243,7 +243,7 @@ TEST_F(Search, ADamagedFileIsAnErrorAndATornEndIsCutOff) {
   }
   ASSERT_TRUE(write_file_durably(path_of(kHost), whole.substr(0, whole.size() - 5)));
   EXPECT_EQ(RowBlock::open(path_of(kHost)).value().size(), rows - 1);
-  Dice more{1};
+  SearchDice more{1};
   add(kHost, {{key_of(900), packed(random_print(kHost, 1, more), kHost)}});
   const RowBlock again = RowBlock::open(path_of(kHost)).value();
   EXPECT_EQ(again.size(), rows);
@@ -251,7 +251,7 @@ TEST_F(Search, ADamagedFileIsAnErrorAndATornEndIsCutOff) {
 }
 
 TEST(Scan, TheProcessorsWayIsThePlainOne) {
-  Dice dice{31};
+  SearchDice dice{31};
   for (size_t n = 0; n < 80; n++) {
     std::vector<float> a(n), b(n);
     for (size_t i = 0; i < n; i++) {

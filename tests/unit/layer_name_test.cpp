@@ -12,14 +12,14 @@ namespace {
 
 using Parts = std::vector<std::string>;
 
-struct Case {
+struct LayerCase {
   const char* name;
   LayerFusion fusion;
   Parts parts;
 };
 
 // As trtexec writes them.
-const Case kCases[] = {
+const LayerCase kLayerCases[] = {
     {"MaxPool_2", LayerFusion::kNone, {"MaxPool_2"}},
     {"Conv_0 + Relu_1", LayerFusion::kVertical, {"Conv_0", "Relu_1"}},
     {"layer2.0.conv1.weight + QuantizeLinear_81 + Conv_83 || layer2.0.downsample.0.weight + "
@@ -58,7 +58,7 @@ const Case kCases[] = {
 };
 
 TEST(LayerName, ReadsTheGrammar) {
-  for (const Case& c : kCases) {
+  for (const LayerCase& c : kLayerCases) {
     const LayerName name = parse_layer_name(c.name);
     EXPECT_EQ(layer_fusion_name(name.fusion), layer_fusion_name(c.fusion)) << c.name;
     EXPECT_EQ(name.parts, c.parts) << c.name;
@@ -83,7 +83,7 @@ TEST(LayerName, UnbalancedNamesStayWhole) {
   EXPECT_EQ(parse_layer_name("{ForeignNode[a...b").parts, (Parts{"{ForeignNode[a...b"}));
 }
 
-void read_long_names(size_t bytes) {
+void read_long_layer_names(size_t bytes) {
   for (const std::string_view text :
        {"PWN(", "a + ", "(", ")", " || ", "Reformatting CopyNode for a to ", "[", "..."}) {
     std::string name;
@@ -93,7 +93,7 @@ void read_long_names(size_t bytes) {
 }
 
 TEST(LayerName, LongNamesAreReadInLinearTime) {
-  EXPECT_LE(growth_of_sixteenfold(64 * 1024, read_long_names), kLinearGrowth);
+  EXPECT_LE(growth_of_sixteenfold(64 * 1024, read_long_layer_names), kLinearGrowth);
 }
 
 TEST(LayerName, RandomNamesAreSplitWithoutGrowing) {

@@ -34,12 +34,12 @@ constexpr char kGood[] =
     "  - text: Third.\n"
     "references: [https://example.org]\n";
 
-store::Connection& connection() {
+store::Connection& rule_connection() {
   return SharedEngine::connection();
 }
 
-RuleReading read(const std::string& text) {
-  return std::move(read_rules(connection(), {{"f.yaml", text}}).value()[0]);
+RuleReading read_rule_text(const std::string& text) {
+  return std::move(read_rules(rule_connection(), {{"f.yaml", text}}).value()[0]);
 }
 
 /// The good rule with one piece replaced.
@@ -47,7 +47,7 @@ RuleReading changed(const std::string& from, const std::string& to) {
   std::string text = kGood;
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
-  return read(text.replace(at, from.size(), to));
+  return read_rule_text(text.replace(at, from.size(), to));
 }
 
 int first_line(const RuleReading& reading) {
@@ -56,7 +56,7 @@ int first_line(const RuleReading& reading) {
 }
 
 Rule good() {
-  return *read(kGood).rule;
+  return *read_rule_text(kGood).rule;
 }
 
 MetricSet metrics(double idle) {
@@ -110,9 +110,9 @@ TEST(Rule, FaultsNameTheirLine) {
             17);
   EXPECT_EQ(first_line(changed("[https://example.org]", "[]")), 18);
   EXPECT_EQ(first_line(changed("version: 3", "version: 3\nversion: 4")), 3);
-  EXPECT_EQ(first_line(read("")), 1);
-  EXPECT_EQ(first_line(read("- a")), 1);
-  EXPECT_EQ(first_line(read("a: [")), 1);
+  EXPECT_EQ(first_line(read_rule_text("")), 1);
+  EXPECT_EQ(first_line(read_rule_text("- a")), 1);
+  EXPECT_EQ(first_line(read_rule_text("a: [")), 1);
 }
 
 TEST(Rule, ExpressionFaultsNameTheColumn) {
@@ -128,7 +128,9 @@ TEST(Rule, ExpressionFaultsNameTheColumn) {
 }
 
 TEST(Rule, AllFaultsAreNamed) {
-  EXPECT_EQ(read("id: R\nversion: x\ntitle: t\ncondition: 1\nconfidence: high\nfoo: 1\n").faults.size(), 8u);
+  EXPECT_EQ(
+      read_rule_text("id: R\nversion: x\ntitle: t\ncondition: 1\nconfidence: high\nfoo: 1\n").faults.size(),
+      8u);
 }
 
 TEST(Rule, TwoEvidencesAndTwoSuggestionsAreNeeded) {
@@ -156,7 +158,7 @@ TEST(Rule, SurvivesEveryTruncationAndManyChangedBytes) {
       texts.back().text[at] = c;
     }
   }
-  const auto readings = read_rules(connection(), texts);
+  const auto readings = read_rules(rule_connection(), texts);
   ASSERT_TRUE(readings) << readings.error().message;
   for (const auto& reading : *readings) EXPECT_NE(reading.rule.has_value(), !reading.faults.empty());
 }
@@ -181,7 +183,7 @@ TEST(Findings, MostAtStakeComesFirstThenTheId) {
   rules[1].id = "b";
   rules[2].id = "a";
   rules[3].id = "c";
-  rules[3].at_stake = std::get<Expression>(read_expressions(connection(), {"total_time"}).value()[0]);
+  rules[3].at_stake = std::get<Expression>(read_expressions(rule_connection(), {"total_time"}).value()[0]);
   const auto evaluation = evaluate_rules(rules, metrics(400));
   std::string order;
   for (const auto& finding : evaluation.findings) order += finding.rule;
@@ -190,8 +192,8 @@ TEST(Findings, MostAtStakeComesFirstThenTheId) {
 
 TEST(Findings, ARuleAbstainsEvenIfItsConditionCouldDo) {
   Rule rule = good();
-  rule.condition =
-      std::get<Expression>(read_expressions(connection(), {"idle_time > 1 or queue_median > 1"}).value()[0]);
+  rule.condition = std::get<Expression>(
+      read_expressions(rule_connection(), {"idle_time > 1 or queue_median > 1"}).value()[0]);
   auto set = metrics(400);
   set.absent(Metric::queue_median, "no launches");
   const auto evaluation = evaluate_rules({rule}, set);
@@ -204,7 +206,7 @@ TEST(Findings, ARuleAbstainsEvenIfItsConditionCouldDo) {
 TEST(Findings, AnAbsentGainIsNoReasonToAbstain) {
   Rule rule = good();
   rule.suggestions[0].gain =
-      std::get<Expression>(read_expressions(connection(), {"idle_time * mfu"}).value()[0]);
+      std::get<Expression>(read_expressions(rule_connection(), {"idle_time * mfu"}).value()[0]);
   auto set = metrics(400);
   set.absent(Metric::mfu, "unknown device");
   const auto finding = evaluate_rules({rule}, set).findings.at(0);
@@ -249,12 +251,12 @@ class RuleFolder : public testing::Test {
 };
 
 TEST_F(RuleFolder, AddsAndReplacesRules) {
-  const auto built_in = load_rules(connection(), {}).value();
+  const auto built_in = load_rules(rule_connection(), {}).value();
   put("mine.yaml", kGood);
   std::string other = kGood;
   put("other.yaml", other.replace(0, 5, "id: launch_bound"));
   put("README.txt", "no rule");
-  const auto set = load_rules(connection(), {folder_}).value();
+  const auto set = load_rules(rule_connection(), {folder_}).value();
   EXPECT_EQ(set.rules.size(), built_in.rules.size() + 1);
   ASSERT_EQ(set.replaced.size(), 1u);
   EXPECT_EQ(set.replaced[0].id, "launch_bound");
@@ -266,16 +268,16 @@ TEST_F(RuleFolder, AddsAndReplacesRules) {
 }
 
 TEST_F(RuleFolder, FaultsAreErrors) {
-  EXPECT_EQ(load_rules(connection(), {folder_ + "/none"}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(load_rules(rule_connection(), {folder_ + "/none"}).error().code, ErrorCode::kNotFound);
   put("a.yaml", kGood);
   put("b.yaml", kGood);
-  EXPECT_EQ(load_rules(connection(), {folder_}).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(load_rules(rule_connection(), {folder_}).error().code, ErrorCode::kConflict);
   put("b.yaml", "id: b\n");
-  const auto bad = load_rules(connection(), {folder_});
+  const auto bad = load_rules(rule_connection(), {folder_});
   EXPECT_EQ(bad.error().code, ErrorCode::kBadInput);
   EXPECT_TRUE(bad.error().message.starts_with(folder_ + "/b.yaml:1: ")) << bad.error().message;
   put("b.yaml", std::string(kMaxRuleBytes + 1, '#'));
-  EXPECT_EQ(load_rules(connection(), {folder_}).error().code, ErrorCode::kLimit);
+  EXPECT_EQ(load_rules(rule_connection(), {folder_}).error().code, ErrorCode::kLimit);
 }
 
 TEST(MetricCase, FaultsNameTheirLine) {

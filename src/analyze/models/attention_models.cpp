@@ -7,7 +7,7 @@
 namespace nl::analyze {
 namespace {
 
-constexpr char kModel[] = "attention";
+constexpr char kAttention[] = "attention";
 constexpr char kNoLengths[] = "the lengths of the sequences are not in the source";
 
 enum class Mask { kUnknown, kNone, kCausal };
@@ -75,7 +75,7 @@ Known<OpModel> dense_forward(const OpCall& call, bool heads_behind, Mask mask, i
   const Count out = Count(sizes->batch) * sizes->heads * sizes->queries * sizes->value_size;
   Tally tally;
   tally.moves(q).moves(call.tensor(1)).moves(call.tensor(2)).moves(call.tensor(bias)).moves(out, q->dtype);
-  return tally.result(forward_work(*sizes, *usable), q->dtype, kModel);
+  return tally.result(forward_work(*sizes, *usable), q->dtype, kAttention);
 }
 
 /// grad_output, query, key, value and output come first in all of them.
@@ -88,7 +88,7 @@ Known<OpModel> dense_backward(const OpCall& call, bool heads_behind, Mask mask, 
   Tally tally;
   tally.moves(call.tensor(bias)).moves(call.tensor(0)).moves(call.tensor(0));  // output is like its gradient
   for (int i = 1; i <= 3; i++) tally.moves(call.tensor(i)).moves(call.tensor(i));
-  return tally.result(backward_work(*sizes, *usable), q->dtype, kModel);
+  return tally.result(backward_work(*sizes, *usable), q->dtype, kAttention);
 }
 
 struct PackedPlaces {
@@ -138,7 +138,7 @@ Known<OpModel> packed_forward(const OpCall& call, const PackedPlaces& at, Mask m
   Tally tally;
   tally.moves(&q).moves(Count(q.dim(0)) * q.dim(1) * v.last(), q.dtype);
   tally.moves(tokens * k.last(1) * k.last(), k.dtype).moves(tokens * v.last(1) * v.last(), v.dtype);
-  return tally.result(forward_work(*sizes, *usable), q.dtype, kModel);
+  return tally.result(forward_work(*sizes, *usable), q.dtype, kAttention);
 }
 
 /// A window hides keys that this model would count.
@@ -232,7 +232,7 @@ Known<OpModel> without_lengths(const OpCall&) {
   return Absent{kNoLengths};
 }
 
-constexpr NamedModel kModels[] = {
+constexpr NamedModel kAttentionModels[] = {
     {"aten::_flash_attention_forward", flash_forward},
     {"aten::_flash_attention_backward", flash_backward},
     {"aten::_efficient_attention_forward", efficient_forward},
@@ -258,7 +258,7 @@ constexpr NamedModel kModels[] = {
 }  // namespace
 
 std::span<const NamedModel> attention_models() {
-  return kModels;
+  return kAttentionModels;
 }
 
 }  // namespace nl::analyze

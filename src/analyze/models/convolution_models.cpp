@@ -6,7 +6,7 @@
 namespace nl::analyze {
 namespace {
 
-constexpr char kModel[] = "convolution";
+constexpr char kConvolution[] = "convolution";
 constexpr char kNoOutput[] = "stride and padding of the convolution are not in the source";
 
 using Dims = std::vector<int64_t>;
@@ -120,7 +120,7 @@ Known<OpModel> forward(const OpCall& call, const Places& at) {
   Tally tally;
   tally.moves(given).moves(weight).moves(call.tensor(at.bias)).moves(call.tensor(at.addend));
   tally.moves(output_planes(call, in, *weight, *transposed) * *positions, in.dtype);
-  return tally.result(Count(2) * in.dim(0) * worked * weight->elements(), in.dtype, kModel);
+  return tally.result(Count(2) * in.dim(0) * worked * weight->elements(), in.dtype, kConvolution);
 }
 
 /// Both gradients do the work of the forward convolution once.
@@ -151,14 +151,15 @@ Known<OpModel> backward(const OpCall& call) {
   if ((*mask)[0]) tally.moves(weight).moves(in->elements(), in->dtype);
   if ((*mask)[1]) tally.moves(in).moves(weight->elements(), weight->dtype);
   if ((*mask)[2]) tally.moves(out->dim(1), out->dtype);
-  return tally.result(Count(gradients) * gradient_work(*in, *out, *weight, *transposed), out->dtype, kModel);
+  return tally.result(Count(gradients) * gradient_work(*in, *out, *weight, *transposed), out->dtype,
+                      kConvolution);
 }
 
 Known<OpModel> gradient(const Tensor* in, const Tensor* out, const Tensor* weight) {
   if (!gradient_fits(in, out, weight)) return Absent{"the shapes do not fit a convolution"};
   Tally tally;
   tally.moves(in).moves(out).moves(weight);  // two are read, the third is written
-  return tally.result(gradient_work(*in, *out, *weight, false), out->dtype, kModel);
+  return tally.result(gradient_work(*in, *out, *weight, false), out->dtype, kConvolution);
 }
 
 /// size of the result as a list, grad_output, the other input
@@ -194,7 +195,7 @@ Known<OpModel> weight_gradient(const OpCall& call) {
   return gradient_alone(call, false);
 }
 
-constexpr NamedModel kModels[] = {
+constexpr NamedModel kConvolutionModels[] = {
     {"aten::convolution", forward_at<kGeneral>},
     {"aten::_convolution", forward_at<kGeneral>},
     {"aten::convolution_overrideable", forward_at<kGeneral>},
@@ -224,7 +225,7 @@ constexpr NamedModel kModels[] = {
 }  // namespace
 
 std::span<const NamedModel> convolution_models() {
-  return kModels;
+  return kConvolutionModels;
 }
 
 Known<OpModel> convolution_gradient(const OpCall& call, const OpCall& parent) {

@@ -105,7 +105,7 @@ Known<OpModel> einsum(const OpCall&) {
   return Absent{"the equation of an einsum is not in the source"};
 }
 
-constexpr NamedModel kModels[] = {
+constexpr NamedModel kMatrixModels[] = {
     {"aten::mm", plain},
     {"aten::bmm", plain},
     {"aten::matmul", plain},
@@ -130,7 +130,7 @@ constexpr NamedModel kModels[] = {
 }  // namespace
 
 std::span<const NamedModel> matrix_models() {
-  return kModels;
+  return kMatrixModels;
 }
 
 Known<OpModel> product_by_output(const OpCall& call) {

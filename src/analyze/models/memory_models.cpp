@@ -216,7 +216,7 @@ Known<OpModel> scan(const OpCall& call) {
   return per_element(call, 0, 1, "reduction", {}, {});
 }
 
-constexpr NamedModel kModels[] = {
+constexpr NamedModel kMemoryModels[] = {
     {"aten::native_layer_norm", layer_norm},
     {"aten::layer_norm", layer_norm},
     {"aten::rms_norm", rms_norm},
@@ -376,7 +376,7 @@ Dtype promoted(const Dtype& a, const Dtype& b) {
 }  // namespace
 
 std::span<const NamedModel> memory_models() {
-  return kModels;
+  return kMemoryModels;
 }
 
 bool is_elementwise(std::string_view name) {

@@ -5,19 +5,12 @@
 namespace nl::analyze {
 namespace {
 
-constexpr char kNoOutput[] = "the shapes of the result are not in the source";
-
-Tally all_moved(const OpCall& call) {
-  Tally tally;
-  for (size_t i = 0; i < call.args.size(); i++) tally.moves(call.tensor(static_cast<int>(i)));
-  for (const auto& out : call.outputs) tally.moves(&out);
-  return tally;
-}
+constexpr char kNoOnnxOutput[] = "the shapes of the result are not in the source";
 
 Known<OpModel> per_output(const OpCall& call, int64_t flops, const char* model) {
   const Tensor* out = call.output();
   const Tensor* x = call.tensor(0);
-  if (out == nullptr || x == nullptr) return Absent{kNoOutput};
+  if (out == nullptr || x == nullptr) return Absent{kNoOnnxOutput};
   return all_moved(call).result(out->elements() * flops, x->dtype, model);
 }
 
@@ -25,7 +18,7 @@ Known<OpModel> convolution(const OpCall& call) {
   const Tensor* in = call.tensor(0);
   const Tensor* weight = call.tensor(1);
   const Tensor* out = call.output();
-  if (out == nullptr) return Absent{kNoOutput};
+  if (out == nullptr) return Absent{kNoOnnxOutput};
   if (in == nullptr || weight == nullptr || weight->rank() < 3) return Absent{"the weight has no shape"};
   const bool fits =
       in->rank() == weight->rank() && out->rank() == weight->rank() && out->dim(1) == weight->dim(0);
@@ -41,7 +34,7 @@ Known<OpModel> attention(const OpCall& call) {
   const Tensor* x = call.tensor(0);
   const Tensor* weight = call.tensor(1);
   const Tensor* out = call.output();
-  if (x == nullptr || weight == nullptr || out == nullptr) return Absent{kNoOutput};
+  if (x == nullptr || weight == nullptr || out == nullptr) return Absent{kNoOnnxOutput};
   const bool fits = x->rank() == 3 && weight->rank() == 2 && out->rank() == 3 &&
                     weight->dim(0) == x->last() && weight->last() % 3 == 0 &&
                     weight->last() / 3 == out->last();
@@ -69,14 +62,14 @@ Known<OpModel> multi_head_attention(
 
 Known<OpModel> reduction(const OpCall& call) {
   const Tensor* x = call.tensor(0);
-  if (x == nullptr || call.output() == nullptr) return Absent{kNoOutput};
+  if (x == nullptr || call.output() == nullptr) return Absent{kNoOnnxOutput};
   return all_moved(call).result(x->elements(), x->dtype, "reduction");
 }
 
-Known<OpModel> gather(const OpCall& call) {
+Known<OpModel> onnx_gather(const OpCall& call) {
   const Tensor* indices = call.tensor(1);
   const Tensor* out = call.output();
-  if (indices == nullptr || out == nullptr) return Absent{kNoOutput};
+  if (indices == nullptr || out == nullptr) return Absent{kNoOnnxOutput};
   return Tally().moves(indices).moves(out).moves(out).result(0, out->dtype, "gather");
 }
 
@@ -89,14 +82,14 @@ template <int kOperations>
 Known<OpModel> norm(const OpCall& call) {
   return per_output(call, kOperations, "norm");
 }
-Known<OpModel> softmax(const OpCall& call) {
+Known<OpModel> onnx_softmax(const OpCall& call) {
   return per_output(call, 5, "softmax");
 }
 Known<OpModel> copy(const OpCall& call) {
   return per_output(call, 0, "copy");
 }
 
-constexpr NamedModel kModels[] = {
+constexpr NamedModel kOnnxModels[] = {
     {"MatMul", product_by_output},
     {"FusedMatMul", product_by_output},
     {"Gemm", product_by_output},
@@ -110,8 +103,8 @@ constexpr NamedModel kModels[] = {
     {"SimplifiedLayerNormalization", norm<4>},
     {"SkipSimplifiedLayerNormalization", norm<5>},
     {"BatchNormalization", norm<4>},
-    {"Softmax", softmax},
-    {"LogSoftmax", softmax},
+    {"Softmax", onnx_softmax},
+    {"LogSoftmax", onnx_softmax},
     {"BiasGelu", elementwise<2>},
     {"Gelu", elementwise<1>},
     {"FastGelu", elementwise<1>},
@@ -140,7 +133,7 @@ constexpr NamedModel kModels[] = {
     {"ReduceSum", reduction},
     {"ReduceMax", reduction},
     {"GlobalAveragePool", reduction},
-    {"Gather", gather},
+    {"Gather", onnx_gather},
     {"Transpose", copy},
     {"Concat", copy},
     {"ReorderInput", copy},
@@ -150,7 +143,7 @@ constexpr NamedModel kModels[] = {
 }  // namespace
 
 std::span<const NamedModel> onnx_models() {
-  return kModels;
+  return kOnnxModels;
 }
 
 }  // namespace nl::analyze

@@ -31,6 +31,14 @@ class Tally {
   bool is_known_ = true;
 };
 
+/// All inputs read and all outputs written once.
+inline Tally all_moved(const OpCall& call) {
+  Tally tally;
+  for (size_t i = 0; i < call.args.size(); i++) tally.moves(call.tensor(static_cast<int>(i)));
+  for (const auto& out : call.outputs) tally.moves(&out);
+  return tally;
+}
+
 struct NamedModel {
   std::string_view name;
   Known<OpModel> (*model)(const OpCall&);

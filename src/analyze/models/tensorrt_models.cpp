@@ -11,8 +11,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kNoOutput[] = "the shapes of the result are not in the source";
-constexpr size_t kMaxBytes = 1 << 20;
-constexpr int kMaxDepth = 16;
+constexpr size_t kMaxLayerBytes = 1 << 20;
+constexpr int kMaxLayerDepth = 16;
 
 std::string text_of(const Json& object, const char* key) {
   const auto it = object.find(key);
@@ -20,8 +20,8 @@ std::string text_of(const Json& object, const char* key) {
 }
 
 Json extra_of(const OpCall& call) {
-  if (call.extra.empty() || call.extra.size() > kMaxBytes) return Json(Json::value_t::discarded);
-  return parse_small_json(call.extra, kMaxDepth);
+  if (call.extra.empty() || call.extra.size() > kMaxLayerBytes) return Json(Json::value_t::discarded);
+  return parse_small_json(call.extra, kMaxLayerDepth);
 }
 
 struct Weights {
@@ -36,13 +36,6 @@ std::optional<Weights> weights_of(const Json& layer, const char* key) {
   const auto count = whole_number(*it, "Count");
   if (!count) return std::nullopt;
   return Weights{*count, find_dtype(text_of(*it, "Type"))};
-}
-
-Tally all_moved(const OpCall& call) {
-  Tally tally;
-  for (size_t i = 0; i < call.args.size(); i++) tally.moves(call.tensor(static_cast<int>(i)));
-  for (const auto& out : call.outputs) tally.moves(&out);
-  return tally;
 }
 
 /// Layers write a matrix product with weights as a convolution too.
@@ -87,7 +80,7 @@ Known<OpModel> pointwise(const OpCall& call, const Json& layer) {
   return per_output(call, operations ? *operations : 1, "elementwise");
 }
 
-Known<OpModel> reduction(const OpCall& call) {
+Known<OpModel> layer_reduction(const OpCall& call) {
   const Tensor* in = call.tensor(0);
   if (in == nullptr || call.output() == nullptr) return Absent{kNoOutput};
   return all_moved(call).result(in->elements(), in->dtype, "reduction");
@@ -108,7 +101,7 @@ Known<OpModel> tensorrt_model(const OpCall& call) {
   if (type == "MatrixMultiply") return product_by_output(call);
   if (type == "Pooling") return pooling(call, layer);
   if (type == "SoftMax" || type == "Softmax") return per_output(call, 5, "softmax");
-  if (type == "Reduce") return reduction(call);
+  if (type == "Reduce") return layer_reduction(call);
   if (type == "PointWise" || type == "PointWiseV2") return pointwise(call, layer);
   if (type == "Scale" || type == "ElementWise" || type == "Activation" || type == "Unary") {
     return per_output(call, 1, "elementwise");

@@ -6,14 +6,14 @@
 namespace nl::analyze {
 namespace {
 
-constexpr size_t kMaxNameBytes = 1024;  // what is matched of a name
-constexpr char kHint[] =
+constexpr size_t kMaxPatternName = 1024;  // what is matched of a name
+constexpr char kPatternHint[] =
     "rules is a list of {class: rules of the class}: a pattern, a list of patterns or {family: pattern}, "
     "where a "
     "pattern may be {name, scope, functor, words}";
 
 std::string beginning(std::string_view text) {
-  return std::string(text.substr(0, kMaxNameBytes));
+  return std::string(text.substr(0, kMaxPatternName));
 }
 
 bool fits(const PatternTable::Rule& rule, const MatchSubject& subject) {
@@ -49,7 +49,9 @@ class RuleReader {
   }
 
  private:
-  Error fault(int line, const std::string& what) const { return yaml_error(table_.file_, line, what, kHint); }
+  Error fault(int line, const std::string& what) const {
+    return yaml_error(table_.file_, line, what, kPatternHint);
+  }
 
   Result<void> take_class(const YamlMember& member) {
     const auto op_class = find_op_class(member.key);

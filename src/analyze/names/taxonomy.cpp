@@ -19,10 +19,6 @@ Result<PatternTable> load(std::string_view name) {
   return Error{ErrorCode::kInternal, "not in this binary: data/taxonomy/" + std::string(name)};
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /// Without a number at the end that counts instances: Conv_37, Conv2D__6, rmsnorm_109.
 std::string_view without_count(std::string_view name) {
   size_t end = name.size();

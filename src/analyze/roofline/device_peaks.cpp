@@ -17,7 +17,7 @@ using Patterns = std::vector<std::shared_ptr<const re2::RE2>>;
 constexpr int kBuiltInRank = 1;
 constexpr int kUserRank = 0;
 constexpr double kMemoryTolerance = 0.015;  // drivers keep a part of the memory for themselves
-constexpr char kHint[] = "the form is that of data/hardware/peaks.yaml";
+constexpr char kPeaksHint[] = "the form is that of data/hardware/peaks.yaml";
 constexpr std::string_view kDtypes[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp16_acc32",
                                         "fp8",  "fp6",  "fp4",  "int8", "int4"};
 
@@ -113,7 +113,7 @@ class DeviceReader {
   }
 
  private:
-  Error fault(int line, const std::string& what) const { return yaml_error(name_, line, what, kHint); }
+  Error fault(int line, const std::string& what) const { return yaml_error(name_, line, what, kPeaksHint); }
 
   Result<void> known_keys(const YamlNode& node) const {
     constexpr std::string_view kKeys[] = {
@@ -244,7 +244,7 @@ Result<void> PeakTable::add(std::string_view text, const std::string& name, int 
   NL_TRY(const YamlNode root, parse_yaml(std::string(text), name));
   const YamlNode* devices = root.find("devices");
   if (!root.is_map() || devices == nullptr || !devices->is_list()) {
-    return yaml_error(name, root.line, "a list of devices is expected", kHint);
+    return yaml_error(name, root.line, "a list of devices is expected", kPeaksHint);
   }
   for (const auto& device : devices->items) {
     auto entry = std::make_shared<Entry>();

@@ -22,12 +22,12 @@ constexpr char kAdvice[] = R"(
   SELECT l.kernel_name, a.rule, a.kind, a.text, a.speedup_kind, a.speedup_pct, count(*)
   FROM kernel_advice a JOIN profiled_launches l USING (launch_id)
   WHERE a.speedup_pct IS NOT NULL GROUP BY ALL ORDER BY a.speedup_pct DESC, 1, 2, 3, 4, 5 LIMIT )";
-constexpr double kNsPerSecond = 1e9;
+constexpr double kNsInSecond = 1e9;
 constexpr double kLargestWhole = 9e18;  // what fits an integer
 
 // ---- Values of one launch
 
-struct Launch {
+struct CountedLaunch {
   int64_t id = 0;
   std::string kernel = {};
   std::optional<int64_t> ns = {};
@@ -102,7 +102,7 @@ std::optional<double> counted(const Values& values, const std::string& meaning,
   const auto rate = values.get(meaning + "_per_cycle");
   const auto clock = values.get("sm_clock");
   if (!rate || !clock || !ns) return std::nullopt;
-  return *rate * *clock * static_cast<double>(*ns) / kNsPerSecond;
+  return *rate * *clock * static_cast<double>(*ns) / kNsInSecond;
 }
 
 void add_threads(const Values& values, const std::optional<int64_t>& ns, Operations& out) {
@@ -175,7 +175,7 @@ Known<double> memory_bytes(const Values& values, const std::optional<int64_t>& n
     rate = sum_of(values.get("dram_read_bytes_per_second"), values.get("dram_write_bytes_per_second"));
   if (!rate) return Absent{"no counter of device memory bytes in the file"};
   if (!ns) return Absent{"the launch has no duration"};
-  return *rate * static_cast<double>(*ns) / kNsPerSecond;
+  return *rate * static_cast<double>(*ns) / kNsInSecond;
 }
 
 // ---- Sums over launches
@@ -197,7 +197,7 @@ struct Sums {
   int64_t roof_launches = 0;
   std::map<std::string, std::string> absent = {};
 
-  void add(const Launch& launch, const Values& values) {
+  void add(const CountedLaunch& launch, const Values& values) {
     launches++;
     if (launch.ns) measured++;
     replay_ns += launch.ns.value_or(0);
@@ -207,7 +207,7 @@ struct Sums {
 
  private:
   /// A launch without a duration has no weight.
-  void add_figures(const Launch& launch, const Values& values) {
+  void add_figures(const CountedLaunch& launch, const Values& values) {
     for (size_t i = 0; i < kFigureCount; i++) {
       const auto value = values.get(kFigures[i].meaning);
       if (!value) continue;
@@ -216,7 +216,7 @@ struct Sums {
       weight[i] += share;
     }
   }
-  void add_roof(const Launch& launch, const Values& values) {
+  void add_roof(const CountedLaunch& launch, const Values& values) {
     const Known<double> moved = memory_bytes(values, launch.ns);
     const Known<Operations> done = operations_of(values, launch.ns);
     if (moved && launch.ns) {
@@ -300,7 +300,7 @@ class Rows {
     const bool known = sums.bytes_ns > 0;
     out["dram_bytes"] = known ? json(sums.bytes) : json(nullptr);
     out["dram_bytes_per_s"] =
-        known ? json(sums.bytes / static_cast<double>(sums.bytes_ns) * kNsPerSecond) : json(nullptr);
+        known ? json(sums.bytes / static_cast<double>(sums.bytes_ns) * kNsInSecond) : json(nullptr);
   }
 
   /// Operations, intensity and the share of the roof, over the launches that have all it takes.
@@ -313,7 +313,7 @@ class Rows {
     const double flops = sums.operations.total();
     out["flops"] = flops;
     out["flops_per_s"] =
-        sums.roof_ns == 0 ? json(nullptr) : json(flops / static_cast<double>(sums.roof_ns) * kNsPerSecond);
+        sums.roof_ns == 0 ? json(nullptr) : json(flops / static_cast<double>(sums.roof_ns) * kNsInSecond);
     if (sums.roof_bytes > 0) out["intensity"] = flops / sums.roof_bytes;
     const std::string type = main_type(sums.operations);
     if (!type.empty()) out["dtype"] = type;
@@ -374,8 +374,8 @@ std::optional<int64_t> integer_of(const store::Chunk& chunk, size_t column, size
   return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);
 }
 
-Result<std::vector<Launch>> read_launches(store::Connection& connection) {
-  std::vector<Launch> launches;
+Result<std::vector<CountedLaunch>> read_launches(store::Connection& connection) {
+  std::vector<CountedLaunch> launches;
   NL_CHECK(connection.stream(kLaunches, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
       launches.push_back({chunk.int64s(0)[i], text_of(chunk, 1, i), integer_of(chunk, 2, i),
@@ -400,7 +400,7 @@ std::string metrics_sql(const CounterNames& names) {
 
 class Reader {
  public:
-  Reader(const CounterNames& names, std::vector<Launch> launches, int64_t top)
+  Reader(const CounterNames& names, std::vector<CountedLaunch> launches, int64_t top)
       : names_(names),
         launches_(std::move(launches)),
         top_(static_cast<size_t>(std::max<int64_t>(top, 0))),
@@ -428,13 +428,13 @@ class Reader {
     return sorted;
   }
   /// The longest ones.
-  const std::vector<std::pair<Launch, Sums>>& top_launches() const { return longest_; }
+  const std::vector<std::pair<CountedLaunch, Sums>>& top_launches() const { return longest_; }
 
  private:
   /// All values of the launches before this one are there.
   void finish_until(int64_t launch_id) {
     while (next_ < launches_.size() && launches_[next_].id < launch_id) {
-      const Launch& launch = launches_[next_];
+      const CountedLaunch& launch = launches_[next_];
       Sums& sums = kernels_[{launch.kernel, launch.device}];
       sums.kernel = launch.kernel;
       sums.device = launch.device;
@@ -444,8 +444,8 @@ class Reader {
       next_++;
     }
   }
-  void keep_if_long(const Launch& launch) {
-    const auto longer = [](const std::pair<Launch, Sums>& a, const std::pair<Launch, Sums>& b) {
+  void keep_if_long(const CountedLaunch& launch) {
+    const auto longer = [](const std::pair<CountedLaunch, Sums>& a, const std::pair<CountedLaunch, Sums>& b) {
       return a.second.replay_ns > b.second.replay_ns;
     };
     if (longest_.size() == top_ && (top_ == 0 || longest_.back().second.replay_ns >= launch.ns.value_or(0)))
@@ -454,18 +454,18 @@ class Reader {
     sums.kernel = launch.kernel;
     sums.device = launch.device;
     sums.add(launch, values_);
-    std::pair<Launch, Sums> entry{launch, std::move(sums)};
+    std::pair<CountedLaunch, Sums> entry{launch, std::move(sums)};
     longest_.insert(std::upper_bound(longest_.begin(), longest_.end(), entry, longer), std::move(entry));
     if (longest_.size() > top_) longest_.pop_back();
   }
 
   const CounterNames& names_;
-  std::vector<Launch> launches_;
+  std::vector<CountedLaunch> launches_;
   size_t top_;
   Values values_;
   size_t next_ = 0;
   std::map<std::pair<std::string, std::string>, Sums> kernels_;
-  std::vector<std::pair<Launch, Sums>> longest_;
+  std::vector<std::pair<CountedLaunch, Sums>> longest_;
 };
 
 Result<json> read_advice(store::Connection& connection, const store::RunFiles& files, int64_t top) {
@@ -496,11 +496,11 @@ Result<json> launch_counters(store::Connection& connection, const store::RunFile
                              const json& hardware, const PeakTable& peaks, int64_t top) {
   if (!files.tables.contains("profiled_launches")) return json(nullptr);
   NL_TRY(const CounterNames names, CounterNames::built_in());
-  NL_TRY(std::vector<Launch> launches, read_launches(connection));
+  NL_TRY(std::vector<CountedLaunch> launches, read_launches(connection));
   std::map<std::string, Known<DevicePeaks>> by_device;
   int64_t replay_ns = 0, measured = 0;
   const auto count = static_cast<int64_t>(launches.size());
-  for (const Launch& launch : launches) {
+  for (const CountedLaunch& launch : launches) {
     replay_ns += launch.ns.value_or(0);
     measured += launch.ns ? 1 : 0;
     if (!by_device.contains(launch.device))

@@ -10,7 +10,7 @@
 namespace nl::analyze {
 namespace {
 
-constexpr char kForm[] =
+constexpr char kRuleForm[] =
     "a rule has id, version, title, condition, confidence, evidence, at_stake, suggestions and references";
 constexpr char kEvidenceForm[] =
     "an evidence is {metric: id, text: sentence} or {expression: …, text: sentence}";
@@ -62,7 +62,7 @@ class Draft {
     rule_.origin = source_.name;
     auto root = parse_yaml(source_.text, source_.name);
     if (!root) return fault_of_yaml(root.error());
-    if (!root->is_map()) return fault(std::max(root->line, 1), "a rule is expected", kForm);
+    if (!root->is_map()) return fault(std::max(root->line, 1), "a rule is expected", kRuleForm);
     read_members(*root);
   }
   std::vector<Pending>& pending() { return pending_; }
@@ -134,12 +134,12 @@ class Draft {
   }
 
   void read_members(const YamlNode& root) {
-    each_member(root, kForm, [&](const std::string& key, const YamlNode& value) {
+    each_member(root, kRuleForm, [&](const std::string& key, const YamlNode& value) {
       return take_head(key, value) || take_body(key, value);
     });
     for (const char* key : {"id", "version", "title", "condition", "confidence", "evidence", "at_stake",
                             "suggestions", "references"}) {
-      if (root.find(key) == nullptr) fault(root.line, std::string(key) + " is missing", kForm);
+      if (root.find(key) == nullptr) fault(root.line, std::string(key) + " is missing", kRuleForm);
     }
   }
 

@@ -21,8 +21,8 @@
 namespace nl::capture {
 namespace {
 
-constexpr size_t kFlushBytes = 4 << 20;
-constexpr size_t kMaxNameBytes = 1024;  // a stack has many
+constexpr size_t kFlushNameBytes = 4 << 20;
+constexpr size_t kMaxFrameName = 1024;  // a stack has many
 constexpr uint64_t kMaxMapLines = 16 << 20;
 
 struct ModuleFrames {
@@ -116,7 +116,7 @@ std::vector<std::string> names_of(const ModuleFrames& module, std::span<const ui
 std::string readable(const std::string& symbol) {
   std::string name = symbol;
   if (is_mangled(symbol)) name = demangle(symbol).value_or(symbol);
-  if (name.size() > kMaxNameBytes) name = name.substr(0, kMaxNameBytes - 3) + "...";
+  if (name.size() > kMaxFrameName) name = name.substr(0, kMaxFrameName - 3) + "...";
   for (char& c : name) {
     if (c == ';') c = ':';
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
@@ -165,7 +165,7 @@ Result<void> copy_with_names(const std::string& path, const FrameReader& reader,
     out.add(header, payload);
     if (is_first) copied = add_names(reader, out);
     is_first = false;
-    if (copied && out.waiting().size() > kFlushBytes) copied = write_out(out);
+    if (copied && out.waiting().size() > kFlushNameBytes) copied = write_out(out);
   };
   NL_CHECK(RecordingFile::reopen(path, copy));
   NL_CHECK(copied);

@@ -4,12 +4,10 @@
 
 #include <cstring>
 
+#include "base/text.h"
+
 namespace nl::ingest {
 namespace {
-
-bool is_digit(char c) {
-  return static_cast<unsigned char>(c - '0') < 10;
-}
 
 bool is_hex(char c) {
   return is_digit(c) || static_cast<unsigned char>((c | 0x20) - 'a') < 6;

@@ -35,10 +35,6 @@ constexpr std::string_view kAbsentWords[] = {"nan",
                                              "[gpu is lost]"};
 constexpr size_t kLongestNumber = 64;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool are_digits(std::string_view text) {
   return std::all_of(text.begin(), text.end(), is_digit);
 }

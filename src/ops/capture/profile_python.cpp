@@ -72,7 +72,7 @@ Result<std::string> find_python(const json& parameters) {
 }
 
 /// Members that were not given are left to the package.
-Result<json> plan_of(const json& parameters, const std::string& framework) {
+Result<json> python_plan_of(const json& parameters, const std::string& framework) {
   json plan = {{"framework", framework}, {"arguments", parameters.value("arguments", json::array())}};
   NL_TRY(plan["target"], whole_target(parameters["model"]));
   if (parameters.contains("inputs")) {
@@ -136,7 +136,7 @@ bool is_python_target(const std::string& text) {
 
 Result<MeasuredProfile> profile_python(const Context& context, const json& parameters,
                                        const std::string& framework, const std::string& folder) {
-  NL_TRY(const json plan, plan_of(parameters, framework));
+  NL_TRY(const json plan, python_plan_of(parameters, framework));
   NL_TRY(const std::string python, find_python(parameters));
   NL_CHECK(write_file_durably(folder + "/plan.json", plan.dump(1)));
   const std::vector<std::string> command = {python, "-m", "neurolens._profile_target", folder,

@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMaxBytes = 64 * 1024;
-constexpr char kHint[] =
+constexpr int64_t kMaxExpectationBytes = 64 * 1024;
+constexpr char kExpectationHint[] =
     "base, window, threshold, allow_untested, and limits: a list of {window|part|kernel: WHAT, at_most: "
     "LIMIT}";
 constexpr const char* kOptions[] = {"base", "window", "threshold", "allow_untested"};
@@ -46,7 +46,9 @@ class Reader {
   }
 
  private:
-  Error fault(int line, const std::string& what) const { return yaml_error(name_, line, what, kHint); }
+  Error fault(int line, const std::string& what) const {
+    return yaml_error(name_, line, what, kExpectationHint);
+  }
 
   Result<void> take(const std::string& key, int line, const YamlNode& value) {
     if (key == "limits") return take_limits(value);
@@ -155,7 +157,7 @@ Result<Expectations> parse_expectations(const std::string& text, const std::stri
 }
 
 Result<Expectations> read_expectations(const std::string& path) {
-  NL_TRY(const std::string text, read_small_file(path, kMaxBytes));
+  NL_TRY(const std::string text, read_small_file(path, kMaxExpectationBytes));
   return parse_expectations(text, path);
 }
 

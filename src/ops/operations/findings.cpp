@@ -14,7 +14,6 @@
 namespace nl::ops {
 namespace {
 
-using Known;
 using analyze::MetricSet;
 using nlohmann::json;
 using store::Prediction;

@@ -8,8 +8,6 @@
 namespace nl::ops {
 namespace {
 
-using Absent;
-using Known;
 using nlohmann::json;
 
 /// The device with the most busy time; null if there is none.

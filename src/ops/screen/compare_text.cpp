@@ -83,7 +83,7 @@ std::string tested_text(const json& statistics, const TextStyle& style) {
 
 using Align = TextTable::Align;
 
-std::string parts_text(const json& data, const TextStyle& style) {
+std::string changed_parts_text(const json& data, const TextStyle& style) {
   int64_t largest = 0;
   for (const json& part : data["parts"])
     largest = std::max(largest, std::abs(part["delta_ns"].get<int64_t>()));
@@ -191,7 +191,7 @@ std::string compare_text(const Outcome& outcome, const TextStyle& style) {
   if (data.contains("gate"))
     out += "  " + bold(data["gate"]["passed"].get<bool>() ? "gate passed" : "gate failed", style) + ": " +
            data["gate"]["reason"].get<std::string>() + "\n";
-  out += limits_text(data["expectations"], style) + parts_text(data, style);
+  out += limits_text(data["expectations"], style) + changed_parts_text(data, style);
   out += data["across"].is_null() ? changes_text(data, style) : across_text(data, style);
   return out + files_text(data, style);
 }

@@ -47,7 +47,7 @@ constexpr NamedFact kFacts[] = {
 };
 
 constexpr int64_t kLongestNs = 1'000'000'000'000'000'000;
-constexpr size_t kMaxDevices = 4096;
+constexpr size_t kMaxNcuDevices = 4096;
 constexpr size_t kMaxHosts = 64;
 
 LaunchFact fact_of(std::string_view name) {
@@ -292,7 +292,7 @@ void NcuLaunches::note_device() {
     const bool same_number = number < 0 || device.device == number;
     if (same_number && device.name == name && device.compute_capability.value_or("") == capability) return;
   }
-  if (info_.devices.size() >= kMaxDevices) return;
+  if (info_.devices.size() >= kMaxNcuDevices) return;
   model::Device device;
   device.device = static_cast<int32_t>(number < 0 ? static_cast<int64_t>(info_.devices.size()) : number);
   device.name = name;
