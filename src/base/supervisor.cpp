@@ -44,16 +44,20 @@ void send_report(int control, const Report& report) {
   (void)::send(control, &report, sizeof report, MSG_NOSIGNAL);  // nobody listens: then nobody needs it
 }
 
-/// Of the descriptors from `first` on; an old kernel leaves them open, and those that matter close
-/// themselves.
+/// The descriptors from `first` on, now or when another program is run.
 void close_all_from(unsigned first, bool on_exec) {
 #ifdef SYS_close_range
   constexpr unsigned kOnExec = 4;  // CLOSE_RANGE_CLOEXEC
   if (::syscall(SYS_close_range, first, ~0U, on_exec ? kOnExec : 0U) == 0) return;
 #endif
-  if (on_exec) return;
-  constexpr int kMost = 65'536;
-  for (int fd = static_cast<int>(first); fd < kMost; fd++) ::close(fd);
+  constexpr int kMost = 65'536;  // an old kernel: one by one
+  for (int fd = static_cast<int>(first); fd < kMost; fd++) {
+    if (on_exec) {
+      ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    } else {
+      ::close(fd);
+    }
+  }
 }
 
 /// The program, in a group of its own, with signals as a shell would leave them.
