@@ -175,7 +175,7 @@ Result<std::unique_ptr<GpuTelemetry>> GpuTelemetry::start(const std::string& pat
 }
 
 GpuTelemetry::GpuTelemetry(std::unique_ptr<NvmlDevices> devices, int fd)
-    : devices_(std::move(devices)), fd_(fd), thread_([this] { sample_until_stopped(); }) {}
+    : devices_(std::move(devices)), fd_(fd), thread_([this] { return sample_until_stopped(); }) {}
 
 GpuTelemetry::~GpuTelemetry() {
   {
@@ -183,19 +183,20 @@ GpuTelemetry::~GpuTelemetry() {
     is_stopping_ = true;
   }
   stopping_.notify_one();
-  thread_.join();
+  (void)thread_.join();  // fewer samples are no reason to lose the run
   ::close(fd_);
 }
 
 /// Whole lines, so that a killed recorder leaves no half of one. A full disk ends the sampling, not the run.
-void GpuTelemetry::sample_until_stopped() {
+Result<void> GpuTelemetry::sample_until_stopped() {
   std::string lines = kHeader;
   std::unique_lock held(mutex_);
   do {
     lines += devices_->sample();
-    if (::write(fd_, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size())) return;
+    if (::write(fd_, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size())) return {};
     lines.clear();
   } while (!stopping_.wait_for(held, kPeriod, [this] { return is_stopping_; }));
+  return {};
 }
 
 }  // namespace nl::capture

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
+#include "base/checked_thread.h"
 #include "base/result.h"
 
 namespace nl::capture {
@@ -33,14 +33,14 @@ class GpuTelemetry {
 
  private:
   GpuTelemetry(std::unique_ptr<NvmlDevices> devices, int fd);
-  void sample_until_stopped();
+  Result<void> sample_until_stopped();
 
   std::unique_ptr<NvmlDevices> devices_;
   int fd_;
   std::mutex mutex_;
   std::condition_variable stopping_;
   bool is_stopping_ = false;
-  std::thread thread_;
+  CheckedThread thread_;
 };
 
 }  // namespace nl::capture

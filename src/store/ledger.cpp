@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/call_control.h"
 #include "base/files.h"
 #include "base/sha256.h"
 #include "store/run_document.h"
@@ -28,6 +29,7 @@ Result<RunIndex> open_patiently(const std::string& path) {
   for (int tries = 0;; tries++) {
     auto opened = RunIndex::open(path, SqliteAccess::kReadWrite, kBusyMs);
     if (opened || opened.error().code != ErrorCode::kConflict || tries == 1000) return opened;
+    NL_CHECK(check_cancelled());
     ::usleep(10'000);
   }
 }
@@ -134,6 +136,12 @@ Result<void> Ledger::change_state(const std::function<Result<void>(State&)>& cha
 Result<std::vector<Label>> Ledger::labels(const std::string& run_id, const nlohmann::json& document) {
   NL_TRY(const auto kept, state_.labels(run_id));
   return merge_labels(source_labels(document), kept);
+}
+
+Result<void> Ledger::wait_until_free() {
+  NL_CHECK(state_.transaction());
+  NL_CHECK(index_.transaction());
+  return check_cancelled();
 }
 
 Result<Staging> Ledger::new_staging() {

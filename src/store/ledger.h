@@ -60,6 +60,9 @@ class Ledger {
   /// permission or unavailable if the ledger can only be read.
   Result<void> may_write() const;
 
+  /// Waits for whoever writes the state or the index now. For those who are about to do what must not stop
+  /// half-way: until here a cancelled call may give up.
+  Result<void> wait_until_free();
   Result<Staging> new_staging();
   /// Makes the bundle visible under its id. False if the run is there already (another process may have been
   /// first).

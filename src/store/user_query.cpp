@@ -9,8 +9,8 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 
+#include "base/checked_thread.h"
 #include "store/table_writer.h"
 
 namespace nl::store {
@@ -34,14 +34,14 @@ std::string without_end(std::string sql) {
 class Watchdog {
  public:
   Watchdog(duckdb_connection connection, const QueryLimits& limits)
-      : connection_(connection), limits_(limits), thread_([this] { watch(); }) {}
+      : connection_(connection), limits_(limits), thread_([this] { return watch(); }) {}
   ~Watchdog() {
     {
       const std::lock_guard lock(mutex_);
       done_ = true;
       changed_.notify_all();
     }
-    thread_.join();
+    (void)thread_.join();
   }
   bool fired() {
     const std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ class Watchdog {
   }
 
  private:
-  void watch() {
+  Result<void> watch() {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::seconds(limits_.seconds);
     std::unique_lock lock(mutex_);
@@ -58,6 +58,7 @@ class Watchdog {
       fired_ = !done_ && (Clock::now() > end || limits_.cancelled());
     }
     if (fired_) duckdb_interrupt(connection_);
+    return {};
   }
 
   duckdb_connection connection_;
@@ -66,7 +67,7 @@ class Watchdog {
   std::condition_variable changed_;
   bool done_ = false;
   bool fired_ = false;
-  std::thread thread_;
+  CheckedThread thread_;
 };
 
 /// An engine that can read the run's files and nothing else.

@@ -20,6 +20,7 @@ namespace {
 
 using nlohmann::json;
 
+/// Of this process, which run_timed_command has for itself.
 volatile pid_t command_pid = 0;
 
 /// Whoever ends us means the command.

@@ -37,6 +37,7 @@ Result<RawFile> RawFile::open(const std::string& path, PipeWait wait) {
 
 Result<size_t> RawFile::read(void* out, size_t size) {
   if (is_pipe(opened_)) return read_pipe(out, size);
+  if (wait_.cancelled()) return cancelled_error();
   NL_TRY(const size_t n, file_.read(out, size));
   if (n == 0) NL_CHECK(unchanged());
   return n;

@@ -36,7 +36,11 @@ Result<int> open_nameless(const std::string& folder) {
 }  // namespace
 
 RandomAccess::RandomAccess(RandomAccess&& other) noexcept
-    : fd_(other.fd_), owned_(other.owned_), kept_(std::move(other.kept_)), size_(other.size_) {
+    : fd_(other.fd_),
+      owned_(other.owned_),
+      kept_(std::move(other.kept_)),
+      size_(other.size_),
+      cancelled_(std::move(other.cancelled_)) {
   other.owned_ = false;
 }
 
@@ -46,6 +50,7 @@ RandomAccess::~RandomAccess() {
 
 Result<RandomAccess> RandomAccess::open(ByteSource& source, const ReadOptions& options) {
   RandomAccess bytes;
+  bytes.cancelled_ = options.cancelled;
   bytes.fd_ = source.plain_fd();
   if (bytes.fd_ < 0) {
     NL_CHECK(bytes.keep(source, options));
@@ -99,6 +104,7 @@ Result<void> RandomAccess::read(int64_t offset, char* out, size_t size) const {
   if (offset < 0 || offset > size_ || static_cast<int64_t>(size) > size_ - offset) {
     return Error{ErrorCode::kBadInput, "the file ends before byte " + std::to_string(size_)};
   }
+  if (cancelled_()) return cancelled_error();
   if (fd_ < 0) {
     std::memcpy(out, kept_.data() + offset, size);
     return {};

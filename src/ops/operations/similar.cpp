@@ -92,7 +92,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   options.top = parameters.value("top", size_t{10});
   options.threads = search_threads();
   NL_TRY(options.without, fingerprint::row_key(named.run_id, 0));
-  const auto found = search(all.blocks, asked.print, options);
+  NL_TRY(const auto found, search(all.blocks, asked.print, options));
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id},
                   {"version", fingerprint::kVersion},
