@@ -54,9 +54,13 @@ const char* hint_of_errno(int number) {
 
 }  // namespace
 
+std::string errno_text(int number) {
+  char buffer[256];
+  return ::strerror_r(number, buffer, sizeof buffer);  // unlike strerror it is for threads
+}
+
 Error errno_error(const std::string& what, const std::string& path, int number) {
-  return Error{code_of_errno(number), what + ": " + std::strerror(number) + ": " + path,
-               hint_of_errno(number)};
+  return Error{code_of_errno(number), what + ": " + errno_text(number) + ": " + path, hint_of_errno(number)};
 }
 
 Result<File> File::open_to_read(const std::string& path) {

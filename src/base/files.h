@@ -51,6 +51,8 @@ class NewFile {
   std::string aside_;
 };
 
+/// What the system calls an error of that number.
+std::string errno_text(int number);
 /// An Error from errno; `what` reads like "cannot open".
 Error errno_error(const std::string& what, const std::string& path, int number);
 

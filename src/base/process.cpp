@@ -19,8 +19,6 @@
 #include "base/supervisor.h"
 #include "base/text.h"
 
-extern char** environ;  // NOLINT: POSIX gives no header for it
-
 namespace nl {
 namespace {
 
@@ -36,15 +34,14 @@ std::vector<char*> arguments_of(const std::vector<std::string>& command) {
   return arguments;
 }
 
-/// Our variables, less those that are given, and then these; the strings must live on.
-std::vector<char*> variables_with(const std::vector<std::string>& given) {
+/// The variables around, less those that are given, and then these; the strings must live on.
+std::vector<char*> variables_with(const Environment& surroundings, const std::vector<std::string>& given) {
   std::vector<char*> variables;
-  for (char** variable = environ; *variable != nullptr; variable++) {
-    const std::string_view ours = *variable;
-    const std::string_view name = ours.substr(0, ours.find('=') + 1);
+  for (const std::string& around : surroundings.variables()) {
+    const std::string_view name = std::string_view(around).substr(0, around.find('=') + 1);
     const bool replaced = std::any_of(given.begin(), given.end(),
                                       [name](const std::string& text) { return text.starts_with(name); });
-    if (!replaced) variables.push_back(*variable);
+    if (!replaced) variables.push_back(const_cast<char*>(around.c_str()));
   }
   for (const std::string& text : given) variables.push_back(const_cast<char*>(text.c_str()));
   variables.push_back(nullptr);
@@ -191,7 +188,7 @@ class Running {
     if (!output_.open() || !errors_.open()) return errno_error("cannot open a pipe for", command_[0], errno);
     const std::vector<std::string> command = in_folder(command_, options_.folder);
     std::vector<char*> arguments = arguments_of(command);
-    std::vector<char*> variables = variables_with(options_.environment);
+    std::vector<char*> variables = variables_with(*options_.surroundings, options_.environment);
     auto started =
         options_.ends_strays ? start_supervised(arguments, variables) : spawn(arguments, variables);
     output_.close_writer();
@@ -288,7 +285,7 @@ class Running {
   ProcessEnd end_;
 };
 
-Result<pid_t> spawn_detached(const std::vector<std::string>& command) {
+Result<pid_t> spawn_detached(const Environment& surroundings, const std::vector<std::string>& command) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
@@ -297,9 +294,10 @@ Result<pid_t> spawn_detached(const std::vector<std::string>& command) {
     ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
   set_attributes(attributes, POSIX_SPAWN_SETSID);
   std::vector<char*> arguments = arguments_of(command);
+  std::vector<char*> variables = variables_with(surroundings, {});
   pid_t pid = -1;
   const int failed =
-      ::posix_spawn(&pid, command[0].c_str(), &actions, &attributes, arguments.data(), environ);
+      ::posix_spawn(&pid, command[0].c_str(), &actions, &attributes, arguments.data(), variables.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (failed != 0) return cannot_start(command[0], failed);
@@ -317,21 +315,23 @@ Result<ProcessEnd> run_process(const std::vector<std::string>& command, const Pr
   return Running(command, options).run();
 }
 
-std::optional<std::string> output_of(const std::string& program, std::vector<std::string> arguments,
+std::optional<std::string> output_of(const Environment& surroundings, const std::string& program,
+                                     std::vector<std::string> arguments,
                                      std::vector<std::string> environment) {
-  const std::string path = find_in_path(program);
+  const std::string path = find_in_path(surroundings, program);
   if (path.empty()) return std::nullopt;
   arguments.insert(arguments.begin(), path);
   ProcessOptions options;
   options.time = std::chrono::seconds(10);
+  options.surroundings = &surroundings;
   options.environment = std::move(environment);
   const auto ended = run_process(arguments, options);
   if (!ended || ended->exit_code != 0) return std::nullopt;
   return std::string(trimmed(ended->output));
 }
 
-Result<void> start_detached(const std::vector<std::string>& command) {
-  NL_TRY(const pid_t pid, spawn_detached(command));
+Result<void> start_detached(const Environment& surroundings, const std::vector<std::string>& command) {
+  NL_TRY(const pid_t pid, spawn_detached(surroundings, command));
   int status = 0;
   for (int waited_ms = 0; waited_ms < kFailsAtOnceMs; waited_ms += 10) {
     if (::waitpid(pid, &status, WNOHANG) == pid) {
@@ -343,10 +343,10 @@ Result<void> start_detached(const std::vector<std::string>& command) {
   return {};
 }
 
-std::string find_in_path(const std::string& name) {
+std::string find_in_path(const Environment& surroundings, const std::string& name) {
   if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
+  const std::string path = surroundings.get("PATH");
+  std::string_view rest = path;
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
@@ -357,10 +357,10 @@ std::string find_in_path(const std::string& name) {
   return {};
 }
 
-std::string find_program(const std::string& name, const char* variable) {
-  const char* const given = std::getenv(variable);
-  if (given != nullptr && *given != '\0') return is_program(given) ? given : "";
-  return find_in_path(name);
+std::string find_program(const Environment& surroundings, const std::string& name, const char* variable) {
+  const std::string given = surroundings.get(variable);
+  if (!given.empty()) return is_program(given) ? given : "";
+  return find_in_path(surroundings, name);
 }
 
 }  // namespace nl

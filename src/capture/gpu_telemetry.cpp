@@ -42,10 +42,10 @@ std::string text_of(const std::optional<unsigned long long>& value) {
 
 class NvmlDevices {
  public:
-  static Result<std::unique_ptr<NvmlDevices>> open() {
+  static Result<std::unique_ptr<NvmlDevices>> open(const Environment& surroundings) {
     std::unique_ptr<NvmlDevices> nvml(new NvmlDevices);
-    const char* const given = std::getenv(kNvmlVariable);
-    nvml->path_ = given != nullptr ? given : "libnvidia-ml.so.1";
+    const bool is_given = surroundings.has(kNvmlVariable);
+    nvml->path_ = is_given ? surroundings.get(kNvmlVariable) : "libnvidia-ml.so.1";
     nvml->library_ = dlopen(nvml->path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (nvml->library_ == nullptr) return Error{ErrorCode::kUnavailable, nvml->path_ + " is not there"};
     if (!nvml->find_functions()) return Error{ErrorCode::kUnavailable, nvml->path_ + " lacks functions"};
@@ -162,13 +162,14 @@ class NvmlDevices {
   int (*reasons_)(Device, unsigned long long*) = nullptr;
 };
 
-Result<std::string> describe_nvml() {
-  NL_TRY(const auto devices, NvmlDevices::open());
+Result<std::string> describe_nvml(const Environment& surroundings) {
+  NL_TRY(const auto devices, NvmlDevices::open(surroundings));
   return devices->path() + ", GPUs: " + std::to_string(devices->count());
 }
 
-Result<std::unique_ptr<GpuTelemetry>> GpuTelemetry::start(const std::string& path) {
-  NL_TRY(auto devices, NvmlDevices::open());
+Result<std::unique_ptr<GpuTelemetry>> GpuTelemetry::start(const Environment& surroundings,
+                                                          const std::string& path) {
+  NL_TRY(auto devices, NvmlDevices::open(surroundings));
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return errno_error("cannot write", path, errno);
   return std::unique_ptr<GpuTelemetry>(new GpuTelemetry(std::move(devices), fd));

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/checked_thread.h"
+#include "base/environment.h"
 #include "base/result.h"
 
 namespace nl::capture {
@@ -20,12 +21,13 @@ inline constexpr const char* kNvmlVariable =
 class NvmlDevices;
 
 /// The name of the library and the number of devices; else why there is nothing to sample.
-Result<std::string> describe_nvml();
+Result<std::string> describe_nvml(const Environment& surroundings);
 
 class GpuTelemetry {
  public:
   /// `unavailable` without a GPU or the library. The file is made here.
-  static Result<std::unique_ptr<GpuTelemetry>> start(const std::string& path);
+  static Result<std::unique_ptr<GpuTelemetry>> start(const Environment& surroundings,
+                                                     const std::string& path);
   /// Ends the sampling; the file is complete then.
   ~GpuTelemetry();
   GpuTelemetry(const GpuTelemetry&) = delete;

@@ -208,7 +208,8 @@ json without_dash(const Operation& operation, json parameters) {
 class Call {
  public:
   Call(const GlobalOptions& global, std::string command) : global_(global) {
-    context_.ledger_folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+    context_.ledger_folder =
+        global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
     context_.host_paths = true;
     context_.principal = user_name();
     context_.command = std::move(command);
@@ -302,7 +303,8 @@ std::string footer() {
 
 /// For those who have no run yet; looks only, makes no ledger.
 std::string first_steps(const GlobalOptions& global) {
-  const std::string folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+  const std::string folder =
+      global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
   if (!folder.empty() && !list_folder(folder + "/runs").empty()) return "";
   return "\nThe ledger is empty. Start with one of\n"
          "  neurolens demo     simulated traces, analysed and compared in seconds; no network, no GPU\n"

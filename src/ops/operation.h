@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -35,8 +36,9 @@ struct Context {
   std::string principal;    ///< who asks
   std::string command;      ///< for the receipt
   bool host_paths = false;  ///< may parameters name files of this machine? Never for HTTP.
-  int workload_input =
-      -1;  ///< what a program that is recorded reads; -1: nothing. A face chooses to give it.
+  const Environment* environment = &Environment::of_process();  ///< of whoever asks; outlives the call
+  /// A descriptor that a recorded program reads; -1: it reads nothing. Only a face that has one gives it.
+  int workload_input = -1;
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<bool()> cancelled = [] { return false; };
   std::function<Result<void>(std::string_view)> bytes;  ///< where a byte stream goes; may be empty

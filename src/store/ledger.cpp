@@ -18,11 +18,6 @@ namespace {
 
 constexpr int kBusyMs = 30'000;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
-
 /// Switching to WAL is refused at once while another process does the same, whatever the busy time: try
 /// again.
 Result<RunIndex> open_patiently(const std::string& path) {
@@ -69,19 +64,19 @@ int64_t unix_now_ns() {
   return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-std::string Ledger::default_folder() {
-  if (const std::string own = environment("NEUROLENS_LEDGER"); !own.empty()) return own;
-  if (const std::string xdg = environment("XDG_DATA_HOME"); !xdg.empty()) return xdg + "/neurolens";
-  const std::string home = environment("HOME");
+std::string Ledger::default_folder(const Environment& surroundings) {
+  if (const std::string own = surroundings.get("NEUROLENS_LEDGER"); !own.empty()) return own;
+  if (const std::string xdg = surroundings.get("XDG_DATA_HOME"); !xdg.empty()) return xdg + "/neurolens";
+  const std::string home = surroundings.get("HOME");
   return home.empty() ? std::string() : home + "/.local/share/neurolens";
 }
 
-Result<Ledger> Ledger::open(const std::string& folder, bool catches_up) {
+Result<Ledger> Ledger::open(const std::string& folder, bool catches_up, const Environment& surroundings) {
   if (folder.empty()) {
     return Error{ErrorCode::kBadInput, "no place for the ledger: HOME is not set",
                  "name a folder with --ledger DIR or NEUROLENS_LEDGER"};
   }
-  NL_TRY(LedgerAccess access, examine_ledger(folder));
+  NL_TRY(LedgerAccess access, examine_ledger(surroundings, folder));
   NL_TRY(RunIndex index, open_index(access));
   NL_TRY(State state, State::open(folder + "/state.sqlite", access.state, kBusyMs));
   Ledger ledger(folder, std::move(access), std::move(index), std::move(state));

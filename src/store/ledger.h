@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/aside.h"
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "store/ledger_access.h"
@@ -51,9 +52,10 @@ class Ledger {
  public:
   /// Opens the folder, creating it if need be. An index that is behind is brought up to date, unless it is
   /// going to be rebuilt anyway.
-  static Result<Ledger> open(const std::string& folder, bool catches_up = true);
+  static Result<Ledger> open(const std::string& folder, bool catches_up = true,
+                             const Environment& surroundings = Environment::of_process());
   /// $NEUROLENS_LEDGER, else $XDG_DATA_HOME/neurolens, else ~/.local/share/neurolens.
-  static std::string default_folder();
+  static std::string default_folder(const Environment& surroundings);
 
   const std::string& folder() const { return folder_; }
   std::string run_folder(const std::string& run_id) const { return folder_ + "/runs/" + run_id; }

@@ -77,18 +77,19 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options
 }
 
 std::vector<std::string> Recorder::environment() const {
+  const Environment& surroundings = *options_.surroundings;
   const auto set = [](const char* name, const std::string& value) { return std::string(name) + "=" + value; };
   std::vector<std::string> variables = {
-      set(wire::kCollectVariable, std::filesystem::absolute(options_.library)),
-      set(wire::kFolderVariable, std::filesystem::absolute(live_folder(options_.folder))),
+      set(wire::kCollectVariable, surroundings.absolute(options_.library)),
+      set(wire::kFolderVariable, surroundings.absolute(live_folder(options_.folder))),
       set(wire::kRingBytesVariable, std::to_string(options_.ring_bytes))};
   if (options_.wait_ms) {
     variables.push_back(set(wire::kWhenFullVariable, "wait"));
     variables.push_back(set(wire::kWaitVariable, std::to_string(*options_.wait_ms)));
   }
   const auto load = [&](const char* variable) {
-    if (std::getenv(variable) == nullptr)  // another tool's is left alone
-      variables.push_back(set(variable, std::filesystem::absolute(options_.library)));
+    if (!surroundings.has(variable))  // another tool's is left alone
+      variables.push_back(set(variable, surroundings.absolute(options_.library)));
   };
   load(wire::kNvtxVariable);
   if (options_.with_gpu) load(wire::kCudaVariable);

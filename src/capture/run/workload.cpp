@@ -38,9 +38,10 @@ class KeptOutput {
   int64_t seen_ = 0;
 };
 
-Result<std::vector<std::string>> with_program_path(std::vector<std::string> command) {
+Result<std::vector<std::string>> with_program_path(const Environment& surroundings,
+                                                   std::vector<std::string> command) {
   if (command.empty()) return Error{ErrorCode::kBadInput, "no command"};
-  const std::string path = find_in_path(command[0]);
+  const std::string path = find_in_path(surroundings, command[0]);
   if (path.empty()) return Error{ErrorCode::kNotFound, "no such program: " + command[0]};
   command[0] = path;
   return command;
@@ -57,7 +58,7 @@ void show(std::string_view bytes) {
 }  // namespace
 
 Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
-  NL_TRY(const auto command, with_program_path(options.command));
+  NL_TRY(const auto command, with_program_path(*options.surroundings, options.command));
   NL_CHECK(make_folders(options.artifacts));
   KeptOutput output(options.artifacts + "/stdout.txt", options.output_bytes);
   KeptOutput errors(options.artifacts + "/stderr.txt", options.output_bytes);
@@ -65,6 +66,7 @@ Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
   ProcessOptions process;
   process.time = options.time_limit.value_or(std::chrono::hours(24 * 365));
   process.folder = options.folder;
+  process.surroundings = options.surroundings;
   process.environment = options.environment;
   process.input = options.input;
   process.ends_strays = true;

@@ -15,10 +15,11 @@
 namespace nl::capture {
 
 struct WorkloadOptions {
-  std::vector<std::string> command = {};      ///< the program by path or name, and its arguments
-  std::string folder = {};                    ///< to work in; empty: ours
-  std::vector<std::string> environment = {};  ///< NAME=value, besides ours
-  int input = -1;                             ///< a descriptor that it reads; -1: it has no input
+  std::vector<std::string> command = {};  ///< the program by path or name, and its arguments
+  std::string folder = {};                ///< to work in; empty: ours
+  const Environment* surroundings = &Environment::of_process();  ///< whose variables it gets
+  std::vector<std::string> environment = {};                     ///< NAME=value, besides them
+  int input = -1;                   ///< a descriptor that it reads; -1: it has no input
   std::string artifacts = {};       ///< folder for stdout.txt and stderr.txt; made if it is not there
   int64_t output_bytes = 16 << 20;  ///< kept of each of them
   bool echo = false;                ///< what it writes is also shown on our standard error

@@ -82,6 +82,7 @@ Result<PassEnd> run_pass(const PassOptions& options) {
   workload.command = options.tool;
   workload.command.insert(workload.command.end(), timed.begin(), timed.end());
   workload.folder = options.folder;
+  workload.surroundings = options.surroundings;
   workload.environment = options.environment;
   workload.artifacts = options.artifacts;
   workload.echo = options.echo;

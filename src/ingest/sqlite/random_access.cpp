@@ -16,12 +16,6 @@ namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
 
-std::string temp_folder(const ReadOptions& options) {
-  if (!options.temp_folder.empty()) return options.temp_folder;
-  const char* const given = std::getenv("TMPDIR");
-  return given != nullptr && *given != '\0' ? given : "/tmp";
-}
-
 /// A file that is gone when it is closed.
 Result<int> open_nameless(const std::string& folder) {
   const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -70,7 +64,7 @@ Result<void> RandomAccess::keep(ByteSource& source, const ReadOptions& options) 
     if (options.cancelled()) return cancelled_error();
     options.progress(source);
     if (fd_ < 0 && kept_.size() + n > kMaxKeptBytes) {
-      NL_TRY(fd_, open_nameless(temp_folder(options)));
+      NL_TRY(fd_, open_nameless(options.temp_folder));
       owned_ = true;
       NL_CHECK(write(kept_));
       kept_ = {};

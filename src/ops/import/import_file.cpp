@@ -311,8 +311,8 @@ class Importer {
     }
     const std::string folder = temp_folder_ + "/convert-" + std::string(input.report->format);
     context_.progress({"converting " + base_name(input.path), 0});
-    NL_TRY(const auto converted,
-           capture::convert_report(*input.report, input.path, {folder, context_.cancelled}));
+    NL_TRY(const auto converted, capture::convert_report(*input.report, input.path,
+                                                         {folder, context_.cancelled, context_.environment}));
     ingest::PipeWait wait;
     wait.cancelled = context_.cancelled;
     NL_TRY(auto source, ingest::open_file(converted.path, std::move(wait)));

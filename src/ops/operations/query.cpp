@@ -166,10 +166,8 @@ Result<Outcome> collect(store::EngineStart& engine, const store::RunFiles& files
 /// A file without a name: nothing is left of it, however the process ends.
 class NamelessFile {
  public:
-  static Result<NamelessFile> create() {
-    const char* folder = std::getenv("TMPDIR");
-    std::string path =
-        std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/neurolens-query-XXXXXX";
+  static Result<NamelessFile> create(const std::string& folder) {
+    std::string path = folder + "/neurolens-query-XXXXXX";
     const int fd = ::mkostemp(path.data(), O_CLOEXEC);
     if (fd < 0) return errno_error("cannot create", path, errno);
     ::unlink(path.c_str());
@@ -200,7 +198,7 @@ Result<void> copy_file(Context& context, const std::string& path) {
 
 Result<void> stream_parquet(Context& context, store::EngineStart& engine, const store::RunFiles& files,
                             const std::string& sql, const store::QueryLimits& limits) {
-  NL_TRY(const NamelessFile file, NamelessFile::create());
+  NL_TRY(const NamelessFile file, NamelessFile::create(context.environment->temp_folder()));
   NL_CHECK(store::run_user_query_to_parquet(engine, files, sql, limits, file.path()));
   return copy_file(context, file.path());
 }

@@ -115,6 +115,7 @@ capture::WorkloadOptions workload_options(const Context& context, const json& pa
   options.artifacts = folder + "/artifacts";
   options.echo = !parameters.value("silent", false);
   options.input = context.workload_input;
+  options.surroundings = context.environment;
   if (parameters.contains("time_limit"))
     options.time_limit = std::chrono::seconds(parameters["time_limit"].get<int64_t>());
   options.watch = [&context]() -> Result<void> {
@@ -195,17 +196,18 @@ Result<json> import_dump(Context context, const std::string& folder, const captu
 }
 
 /// What another tool has asked for is left to it.
-void warn_of_other_tools(std::vector<std::string>& warnings) {
+void warn_of_other_tools(const Environment& surroundings, std::vector<std::string>& warnings) {
   for (const auto& [variable, what] : {std::pair{wire::kNvtxVariable, "ranges of NVTX go to"},
                                        std::pair{wire::kCudaVariable, "GPU work is left to"}}) {
-    if (const char* const path = std::getenv(variable))
-      warnings.push_back(fmt::format("{} is set: {} {}", variable, what, path));
+    if (surroundings.has(variable))
+      warnings.push_back(fmt::format("{} is set: {} {}", variable, what, surroundings.get(variable)));
   }
 }
 
 json describe(const Context& context, const capture::WorkloadOptions& workload) {
-  json document = capture::describe_capture(
-      context.command, workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder);
+  json document =
+      capture::describe_capture(*context.environment, context.command,
+                                workload.folder.empty() ? context.environment->folder() : workload.folder);
   document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
   return document;
 }
@@ -220,7 +222,8 @@ struct Recorded {
 Result<Recorded> run_recorded(const capture::RecorderOptions& recorder, capture::WorkloadOptions& workload,
                               const json& parameters, const std::string& folder) {
   Recorded recorded;
-  const auto telemetry = capture::GpuTelemetry::start(folder + "/artifacts/" + kTelemetryFile);
+  const auto telemetry =
+      capture::GpuTelemetry::start(*workload.surroundings, folder + "/artifacts/" + kTelemetryFile);
   NL_TRY(recorded.markers, capture::record_around(recorder, [&](const auto& environment) -> Result<void> {
            workload.environment = environment;
            NL_TRY(recorded.samples, run_sampled(parameters, folder, [&]() -> Result<void> {
@@ -249,6 +252,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   NL_TRY(const std::string folder, new_folder(context));
   auto recorder = recorder_options(parameters, folder);
   auto workload = workload_options(context, parameters, folder);
+  recorder.surroundings = context.environment;
   recorder.slow_scope = std::move(slow);
   std::optional<FlightDumps> dumps;
   if (recorder.is_flight_recorder) {
@@ -270,7 +274,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   NL_TRY(Outcome outcome, outcome_of(context, ledger, folder, *recorded, given));
   outcome.data["workload"] = document["workload"];
   warn(outcome.data, outcome.warnings);
-  warn_of_other_tools(outcome.warnings);
+  warn_of_other_tools(*context.environment, outcome.warnings);
   const auto& notices = recorded->markers.notices;
   outcome.warnings.insert(outcome.warnings.end(), notices.begin(), notices.end());
   return outcome;

@@ -109,7 +109,7 @@ Result<Page> page_of(Context& context, const json& runs) {
     return Error{ErrorCode::kBadInput, "one run, or two to compare",
                  "more: neurolens compare --base RUN... --new RUN... --html FILE, then neurolens view FILE"};
   if (runs.size() == 1 && is_page(runs[0])) return page_of_file(runs[0]);
-  NL_TRY(const std::string folder, page_folder());
+  NL_TRY(const std::string folder, page_folder(*context.environment));
   remove_old_pages(folder);
   return runs.size() == 1 ? page_of_run(context, folder, runs[0]) : page_of_two(context, folder, runs);
 }
@@ -118,12 +118,12 @@ Result<Page> page_of(Context& context, const json& runs) {
 
 Result<void> show(const Context& context, json& data) {
   const std::string page = data["page"];
-  NL_TRY(const auto command, browser_command(page));
+  NL_TRY(const auto command, browser_command(*context.environment, page));
   if (command.empty()) {
-    data["fetch"] = fetch_line(page, context.principal);
+    data["fetch"] = fetch_line(*context.environment, page, context.principal);
     return {};
   }
-  auto started = start_detached(command);
+  auto started = start_detached(*context.environment, command);
   if (!started) {
     started.error().hint = "name another browser with BROWSER=PROGRAM; the page is " + page;
     return started;
