@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "wire/clock_pair.h"

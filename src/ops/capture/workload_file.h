@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/result.h"
 #include "capture/tools/nvtx_range.h"
 
