@@ -45,9 +45,10 @@ Result<json> request_dump(const std::string& folder, const std::function<bool()>
   NL_CHECK(replace_file(request_path(folder), ""));
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (path_exists(request_path(folder))) {
-    if (cancelled() || std::chrono::steady_clock::now() > end) {
+    const bool is_cancelled = cancelled();
+    if (is_cancelled || std::chrono::steady_clock::now() > end) {
       ::unlink(request_path(folder).c_str());
-      return none;
+      return is_cancelled ? cancelled_error() : none;
     }
     ::usleep(kPauseUs);
   }
