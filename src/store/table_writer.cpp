@@ -251,6 +251,7 @@ class TableWriter::Feed {
     if (!closed_) close();
     NL_CHECK(wait_for_end());
     NL_CHECK(thread_.join());
+    if (failed_) return *failed_;
     TableFile file;
     file.name = model::table(table_).name;
     file.rows = rows_;
@@ -307,15 +308,14 @@ class TableWriter::Feed {
   }
 
   Result<void> copy() {
-    auto done = without_exceptions([this] { return run_copy(); });
-    note_end(done);
-    return done;
+    note_end(without_exceptions([this] { return run_copy(); }));
+    return {};
   }
 
   /// Who waits for room in the queue would wait for ever.
-  void note_end(const Result<void>& done) {
+  void note_end(Result<void> done) {
     const std::lock_guard lock(mutex_);
-    if (!done) failed_ = done.error();
+    if (!done) failed_ = std::move(done.error());
     has_ended_ = true;
     changed_.notify_all();
   }

@@ -57,11 +57,11 @@ class WindowPipeline {
     std::unique_ptr<JsonWindow> window;
   };
 
-  /// The first error stays; all threads see it and end.
-  void stop_if_failed(const Result<void>& done) {
+  /// The first error stays; all threads see it and end. Moved and not copied, as there may be no memory.
+  void stop_if_failed(Result<void> done) {
     if (done) return;
     const std::lock_guard lock(mutex_);
-    if (!error_) error_ = done.error();
+    if (!error_) error_ = std::move(done.error());
     stopped_ = true;
     changed_.notify_all();
   }

@@ -114,6 +114,7 @@ void FlightDumps::begin(Result<capture::RecordingEnd> dumped) {
     is_importing_.store(false, std::memory_order_release);
     return done;
   });
+  if (!importer_.is_started()) is_importing_.store(false, std::memory_order_release);
 }
 
 /// The request goes last: who asked looks for that.
