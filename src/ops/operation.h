@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/described.h"
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -55,6 +56,9 @@ struct Context {
   bool host_paths = false;     ///< may parameters name files of this machine? Never for HTTP.
   /// Asked once the parameters are complete and before the operation runs; an error refuses the call.
   std::function<Result<void>(const Operation&, const nlohmann::json& parameters)> authorise = {};
+  const Environment* environment = &Environment::of_process();  ///< of whoever asks; outlives the call
+  /// A descriptor that a recorded program reads; -1: it reads nothing. Only a face that has one gives it.
+  int workload_input = -1;
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<bool()> cancelled = [] { return false; };
   std::function<Result<void>(std::string_view)> bytes = {};  ///< where a byte stream goes; may be empty

@@ -47,6 +47,7 @@ class DeepRunner {
     capture::PassOptions options;
     options.command = plan_.workload.command;
     options.folder = plan_.workload.folder;
+    options.surroundings = context_.environment;
     options.environment = plan_.workload.environment;
     options.artifacts = artifacts_ + "/" + folder;
     options.budget = plan_.budget;
@@ -188,7 +189,8 @@ class DeepRunner {
   /// What can be imported is a source; of a trace the longest kernels are chosen.
   Result<void> read_records(const DeepTool& tool, const std::string& folder) {
     context_.progress({"reading what " + tool.pass() + " recorded", 0});
-    NL_TRY(const auto files, tool.records(folder, {scratch_ + "/export", context_.cancelled}));
+    NL_TRY(const auto files,
+           tool.records(folder, {scratch_ + "/export", context_.cancelled, context_.environment}));
     NL_TRY(const std::string bundle, import_aside(files));
     result_.sources.insert(result_.sources.end(), files.begin(), files.end());
     return &tool == plan_.tools.trace.get() ? choose_kernels(bundle) : Result<void>();

@@ -119,7 +119,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   options.top = parameters["top"];
   options.threads = search_threads();
   NL_TRY(options.without, fingerprint::row_key(named.run_id, 0));
-  const auto found = search(all.blocks, asked.print, options);
+  NL_TRY(const auto found, search(all.blocks, asked.print, options));
   SimilarRuns answer{named.run_id,
                      fingerprint::kVersion,
                      static_cast<int64_t>(found.searched),
