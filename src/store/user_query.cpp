@@ -381,10 +381,8 @@ Result<void> prepare_select(Confined& confined, Statement& statement, const std:
 /// A file without a name: nothing is left of it, however the process ends.
 class NamelessFile {
  public:
-  static Result<NamelessFile> create() {
-    const char* folder = std::getenv("TMPDIR");
-    std::string path =
-        std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/neurolens-query-XXXXXX";
+  static Result<NamelessFile> create(const std::string& folder) {
+    std::string path = folder + "/neurolens-query-XXXXXX";
     const int fd = ::mkostemp(path.data(), O_CLOEXEC);
     if (fd < 0) return errno_error("cannot create", path, errno);
     ::unlink(path.c_str());
@@ -452,7 +450,7 @@ Result<void> run_user_query(EngineStart& start, const RunFiles& files, const std
 Result<void> stream_user_query_as_parquet(EngineStart& start, const RunFiles& files, const std::string& sql,
                                           const QueryLimits& limits,
                                           const std::function<Result<void>(std::string_view)>& bytes) {
-  NL_TRY(const NamelessFile file, NamelessFile::create());
+  NL_TRY(const NamelessFile file, NamelessFile::create(limits.temp_folder));
   NL_CHECK(write_parquet(start, files, sql, limits, file.path()));
   return copy_file(file.path(), bytes);
 }
