@@ -9,6 +9,7 @@
 
 #include "analyze/time/limiter.h"
 #include "analyze/time/strip.h"
+#include "base/call_control.h"
 #include "model/batch.h"
 
 namespace nl::analyze {
@@ -480,12 +481,14 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
   Measured measured;
   measured.window = std::move(window);
   for (const DeviceState& state : run.devices) {
+    stop_if_cancelled();
     const json entry = hardware_of(sources.document, state.device);
     MeasuredDevice device{&state, hardware_name(entry), device_metrics(run, state, measured.window)};
     if (state.device.number) {
       const auto it = sources.memory.find(*state.device.number);
       if (it != sources.memory.end()) device.memory = &it->second;
     }
+    stop_if_cancelled();
     add_memory(device, measured.window);
     if (!sources.pool.empty())
       device.metrics.set(Metric::parallel_efficiency, parallel_efficiency(sources.pool, measured.window));
@@ -508,10 +511,13 @@ json analysis_json(const PreparedRun& run, const Measured& measured, const Taxon
                    {"intervals", pieces}};
   out["limiters"] = limiters_json(measured);
   json devices = json::array();
-  for (const MeasuredDevice& device : measured.devices)
+  for (const MeasuredDevice& device : measured.devices) {
+    stop_if_cancelled();
     devices.push_back(device_json(device, run.timeline, measured.window, options));
+  }
   out["devices"] = devices;
   out["steps"] = steps_json(run, measured);
+  stop_if_cancelled();
   out["coverage"] = coverage_json(run, measured);
   Tables(run, measured, taxonomy, options.top).add(out);
   return out;

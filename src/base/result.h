@@ -18,6 +18,7 @@ enum class ErrorCode {
   kUnavailable,
   kIo,
   kLimit,
+  kCancelled,  ///< whoever called asked for it to stop; nothing half-done is left
   kInternal,
 };
 
@@ -29,6 +30,11 @@ struct Error {
   std::string message;    ///< what failed, run-time values at the end
   std::string hint = {};  ///< what to do about it; may be empty
 };
+
+/// What a call returns that was asked to stop.
+inline Error cancelled_error() {
+  return {ErrorCode::kCancelled, "cancelled"};
+}
 
 template <class T>
 class [[nodiscard]] Result {

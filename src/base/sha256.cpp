@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/call_control.h"
 #include "base/files.h"
 
 namespace nl {
@@ -50,6 +51,7 @@ Result<std::string> sha256_of_file(const std::string& path) {
   for (;;) {
     NL_TRY(const size_t n, file.read(buffer.data(), buffer.size()));
     if (n == 0) return hash.hex();
+    NL_CHECK(check_cancelled());
     hash.update(buffer.data(), n);
   }
 }

@@ -41,6 +41,8 @@ int exit_code_of(ErrorCode code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kIo:
       return kExitMissing;
+    case ErrorCode::kCancelled:
+      return kExitInterrupted;
     case ErrorCode::kInternal:
       return kExitBug;
     default:
@@ -218,7 +220,7 @@ class Call {
     const json parameters = without_dash(operation, given);
     const bool raw_rows = writes_raw(operation, parameters);
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
-    auto outcome = operation.run(context_, parameters);
+    auto outcome = run_in_scope(operation, parameters);
     bar_.clear();
     if (!outcome && interrupted != 0) return stopped();
     if (!outcome) return fail(operation.name, outcome.error());
@@ -248,6 +250,18 @@ class Call {
   }
 
  private:
+  Result<ops::Outcome> run_in_scope(const Operation& operation, const json& parameters) {
+    const CallScope scope(ops::control_of(context_));
+    try {
+      auto outcome = operation.run(context_, parameters);
+      // An answer that something may be missing from is none; what was written stays written.
+      if (operation.effect == ops::Effect::kRead && is_cancelled()) return cancelled_error();
+      return outcome;
+    } catch (const Cancelled&) {
+      return cancelled_error();
+    }
+  }
+
   static int stopped() {
     say("neurolens: interrupted\n");
     return kExitInterrupted;
@@ -342,18 +356,25 @@ struct Command {
   RawValues values;
 };
 
-std::vector<std::unique_ptr<Command>> add_commands(CLI::App& app, GlobalOptions& global) {
+void add_options(Command& command, GlobalOptions& global) {
+  const Operation& operation = *command.operation;
+  command.app->footer(fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation.use_when,
+                                  operation.not_when, operation.example));
+  command.schema = json::parse(operation.parameters);
+  add_parameters(*command.app, command.schema, command.values);
+  add_global_options(*command.app, global);
+}
+
+/// Only the verb that was typed gets its options: those of all verbs take longer than most answers.
+std::vector<std::unique_ptr<Command>> add_commands(CLI::App& app, GlobalOptions& global,
+                                                   const std::string& typed) {
   std::vector<std::unique_ptr<Command>> commands;
   for (const Operation* operation : ops::all_operations()) {
     if (!operation->reach.cli) continue;
     auto command = std::make_unique<Command>();
     command->operation = operation;
     command->app = app.add_subcommand(std::string(operation->name), std::string(operation->summary));
-    command->app->footer(fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation->use_when,
-                                     operation->not_when, operation->example));
-    command->schema = json::parse(operation->parameters);
-    add_parameters(*command->app, command->schema, command->values);
-    add_global_options(*command->app, global);
+    if (operation->name == typed) add_options(*command, global);
     commands.push_back(std::move(command));
   }
   return commands;
@@ -404,7 +425,7 @@ bool wants_json(int argc, char** argv) {
 
 /// What the command line may hold: verbs with their options, or a file alone.
 struct CommandLine {
-  explicit CommandLine(bool is_file) : opens_file(is_file), app(kIntroduction, "neurolens") {
+  CommandLine(bool is_file, const std::string& typed) : opens_file(is_file), app(kIntroduction, "neurolens") {
     app.footer(footer());
     app.set_version_flag("--version", "neurolens " NEUROLENS_VERSION);
     add_global_options(app, global);
@@ -413,7 +434,7 @@ struct CommandLine {
       return;
     }
     app.require_subcommand(0, 1);
-    commands = add_commands(app, global);
+    commands = add_commands(app, global, typed);
     completion = app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", shell, "bash, zsh or fish")
         ->required()
@@ -456,7 +477,7 @@ int run_command(const Command& command, const GlobalOptions& global, const std::
 
 int parse_and_run(int argc, char** argv) {
   const std::string word = first_word(argc, argv);
-  CommandLine line(!word.empty() && !is_verb(word));
+  CommandLine line(!word.empty() && !is_verb(word), word);
   try {
     line.app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

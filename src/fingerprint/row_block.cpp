@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/call_control.h"
 #include "base/files.h"
 
 namespace nl::fingerprint {
@@ -91,7 +92,14 @@ std::string row_text(const NewRow& row, size_t columns) {
 class Locked {
  public:
   Locked(const std::string& path, int flags, int lock) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
-    if (fd_ >= 0) static_cast<void>(::flock(fd_, lock));  // some file systems have none
+    while (fd_ >= 0 && ::flock(fd_, lock | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) break;  // some file systems have none
+      if (is_cancelled()) {
+        ::close(fd_);
+        throw Cancelled();
+      }
+      ::usleep(5000);
+    }
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;

@@ -5,6 +5,8 @@
 #include <thread>
 #include <tuple>
 
+#include "base/call_control.h"
+
 namespace nl::fingerprint {
 namespace {
 
@@ -101,6 +103,7 @@ SearchResult search(const std::vector<SearchedBlock>& blocks, const Fingerprint&
   Nearest nearest(k);
   std::vector<Question> questions;
   for (uint32_t b = 0; b < blocks.size(); b++) {
+    stop_if_cancelled();
     const SearchedBlock& block = blocks[b];
     questions.push_back(question_for(asked, block.rows.mask()));
     const auto dead = static_cast<size_t>(std::count(block.dead.begin(), block.dead.end(), true));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/call_control.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -39,6 +40,13 @@ struct Context {
   std::function<bool()> cancelled = [] { return false; };
   std::function<Result<void>(std::string_view)> bytes;  ///< where a byte stream goes; may be empty
 };
+
+/// What code below the operation needs of it.
+inline CallControl control_of(const Context& context) {
+  return {context.cancelled, [progress = context.progress](const std::string& what, double fraction) {
+            progress({what, fraction});
+          }};
+}
 
 /// permission, unless parameters may name files of this machine.
 inline Result<void> may_name_files(const Context& context) {

@@ -2,6 +2,10 @@
 
 #include <sqlite3.h>
 
+#include <cstdint>
+
+#include "base/call_control.h"
+
 namespace nl::store {
 namespace {
 
@@ -89,6 +93,7 @@ Error Sqlite::error(int code) const {
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+      if (is_cancelled()) return cancelled_error();
       return Error{ErrorCode::kConflict, "the ledger is busy: " + message, "try again"};
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -110,12 +115,21 @@ Error Sqlite::error(int code) const {
   }
 }
 
+/// Called while another connection has the lock, before the attempt number `waits`; 0 gives up.
+static int wait_for_others(void* busy_ms, int waits) {
+  constexpr int kPauseMs = 5;
+  if (is_cancelled() || int64_t{waits} * kPauseMs >= reinterpret_cast<intptr_t>(busy_ms)) return 0;
+  sqlite3_sleep(kPauseMs);
+  return 1;
+}
+
 Result<Sqlite> Sqlite::open(const std::string& path, int busy_ms, SqliteAccess access) {
   sqlite3* db = nullptr;
   const int code = open_with(path, access, &db);
   Sqlite opened(db, path);
   if (code != SQLITE_OK) return opened.error(code);
-  sqlite3_busy_timeout(db, busy_ms);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the library hands the number back to wait_for_others
+  sqlite3_busy_handler(db, wait_for_others, reinterpret_cast<void*>(static_cast<intptr_t>(busy_ms)));
   return opened;
 }
 
