@@ -10,6 +10,7 @@
 #include "analyze/time/engine_layers.h"
 #include "analyze/time/source_joins.h"
 #include "analyze/work_pattern.h"
+#include "base/call_control.h"
 
 namespace nl::analyze {
 namespace {
@@ -78,17 +79,18 @@ void add_findings(RunAnalysis& analysis) {
 
 }  // namespace
 
-Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bundle, const json& document,
-                                const AnalysisOptions& options) {
-  NL_TRY(const Taxonomy taxonomy, Taxonomy::built_in());
-  NL_TRY(LoadedRun loaded, load_run(start, bundle, document, taxonomy, options));
-  auto& [engine, connection, files, run, sources] = loaded;
+Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, const AnalysisOptions& options) {
+  NL_TRY(const Taxonomy* const known, Taxonomy::shared());
+  const Taxonomy& taxonomy = *known;
+  NL_TRY(LoadedRun loaded, load_run(open, taxonomy, options));
+  auto& [run_again, connection, files, run, sources] = loaded;
   NL_TRY(const json layers, engine_layers(connection, files, taxonomy, options.top));
   NL_TRY(json counters,
          launch_counters(connection, files, sources.document["hardware"], sources.peaks, options.top));
+  report_progress("analyzing", 0.6);
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, layers);
-  NL_TRY(const json collectives, run_collectives(*engine, files, measured.window));
+  NL_TRY(const json collectives, run_collectives(*open, measured.window));
   for (MeasuredDevice& device : measured.devices) add_waits(device, collectives);
   RunAnalysis analysis;
   analysis.data = analysis_json(run, measured, taxonomy, options);
@@ -99,6 +101,7 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   NL_TRY(analysis.data["clocks"], clocks_json(connection, run.timeline));
   NL_TRY(analysis.data["launch_matches"], launch_matches_json(connection, files));
   if (!layers.is_null() && analysis.data["top_ops"].empty()) analysis.data["top_ops"] = layers["top"];
+  NL_CHECK(check_cancelled());
   NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));
   for (MeasuredDevice& device : measured.devices) {
     Evaluation evaluation = evaluate_rules(rules.rules, device.metrics);

@@ -10,9 +10,12 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/call_control.h"
 #include "base/files.h"
 #include "base/sha256.h"
+#include "store/read_counts.h"
 #include "store/run_document.h"
+#include "store/run_lease.h"
 #include "store/run_views.h"
 
 namespace nl::store {
@@ -33,6 +36,7 @@ Result<RunIndex> open_patiently(const std::string& path) {
   for (int tries = 0;; tries++) {
     auto opened = RunIndex::open(path, SqliteAccess::kReadWrite, kBusyMs);
     if (opened || opened.error().code != ErrorCode::kConflict || tries == 1000) return opened;
+    NL_CHECK(check_cancelled());
     ::usleep(10'000);
   }
 }
@@ -98,6 +102,7 @@ Result<Ledger> Ledger::open(const std::string& folder, bool catches_up) {
     return Error{ErrorCode::kBadInput, "no place for the ledger: HOME is not set",
                  "name a folder with --ledger DIR or NEUROLENS_LEDGER"};
   }
+  count_ledger();
   NL_TRY(LedgerAccess access, examine_ledger(folder));
   NL_TRY(RunIndex index, open_index(access));
   NL_TRY(State state, State::open(folder + "/state.sqlite", access.state, kBusyMs));
@@ -184,6 +189,7 @@ Result<bool> Ledger::publish(const Staging& staging, const std::string& run_id) 
 Result<void> Ledger::replace(const Staging& staging, const std::string& run_id) {
   NL_CHECK(sync_path(staging.bundle()));
   const std::string to = run_folder(run_id);
+  NL_TRY(const RunLease lease, RunLease::alone(to, kBusyMs));
   if (::renameat2(AT_FDCWD, staging.bundle().c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
     return errno_error("cannot replace", to, errno);
   }
@@ -193,7 +199,8 @@ Result<void> Ledger::replace(const Staging& staging, const std::string& run_id) 
 /// A run without a receipt counts as imported when its run.json was written.
 Result<IndexedRun> Ledger::look_at(const std::string& run_id) {
   const std::string path = run_folder(run_id) + "/run.json";
-  NL_TRY(const auto document, read_run_document(path));
+  NL_TRY(const auto shared, shared_run_document(path));
+  const nlohmann::json& document = *shared;
   if (document["run_id"] != run_id) {
     return Error{ErrorCode::kConflict, "the folder is not named after its run: " + run_folder(run_id)};
   }
@@ -257,6 +264,9 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   if (!drop_on_the_way) return report;
   NL_TRY(const auto ids, index_.on_the_way());
   for (const auto& id : ids) {
+    NL_CHECK(check_cancelled());
+    const auto lease = RunLease::alone(run_folder(id), 0);
+    if (!lease && lease.error().code == ErrorCode::kConflict) continue;  // somebody reads it: the next time
     NL_CHECK(index_.remove(id));
     NL_CHECK(state_.forget(id));
     remove_tree(run_folder(id));

@@ -12,6 +12,10 @@
 #include "base/json.h"
 #include "store/run_views.h"
 
+namespace nl::store {
+class OpenRun;
+}
+
 namespace nl::analyze {
 
 /// What the time of a call is made of, on one rank.
@@ -53,7 +57,6 @@ std::vector<assemble::CollectiveCall> calls_inside(std::vector<assemble::Collect
                                                    const IntervalSet& window);
 
 /// Of a run, in a window of common time.
-Result<nlohmann::json> run_collectives(store::Engine& engine, const store::RunFiles& files,
-                                       const IntervalSet& window);
+Result<nlohmann::json> run_collectives(store::OpenRun& run, const IntervalSet& window);
 
 }  // namespace nl::analyze
