@@ -495,7 +495,8 @@ constexpr size_t kMaxLaunchRows = 1000;
 Result<json> launch_counters(store::Connection& connection, const store::RunFiles& files,
                              const json& hardware, const PeakTable& peaks, int64_t top) {
   if (!files.tables.contains("profiled_launches")) return json(nullptr);
-  NL_TRY(const CounterNames names, CounterNames::built_in());
+  NL_TRY(const CounterNames* const built_in, CounterNames::shared());
+  const CounterNames& names = *built_in;
   NL_TRY(std::vector<CountedLaunch> launches, read_launches(connection));
   std::map<std::string, Known<DevicePeaks>> by_device;
   int64_t replay_ns = 0, measured = 0;
