@@ -45,21 +45,22 @@ constexpr char kResult[] = R"({
                        "roof_share", "absent"]}}}}}})";
 
 Result<Outcome> run(Context& context, const json& parameters) {
+  const auto engine = store::EngineStart::leased(store::reading_engine());
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto options, analysis_options(context, parameters));
-  NL_TRY(auto analysis, analyze_named(named, options));
+  NL_TRY(const auto open, open_derived(named, engine));
+  NL_TRY(auto analysis, analyze::analyze_run(open, options));
   Outcome outcome;
   outcome.data = std::move(analysis.data);
   outcome.data["run_id"] = named.run_id;
-  NL_TRY(const auto files, store::run_files(named.bundle));
-  NL_TRY(outcome.data["iterations"], iteration_times(files));
-  NL_TRY(outcome.data["recorded_times"], recorded_part(files, options.window, options.top));
+  NL_TRY(outcome.data["iterations"], iteration_times(*open));
+  NL_TRY(outcome.data["recorded_times"], recorded_part(*open, options.window, options.top));
   if (std::string warning = overhead_warning(outcome.data["iterations"]); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
   const std::string id = short_id(named.run_id);
   if (outcome.data["steps"]["count"] != 0 && options.window == "whole")
     outcome.next.push_back(fmt::format("neurolens analyze {} --window step:0", id));
-  if (outcome.data["devices"].empty() && files.tables.contains("samples"))
+  if (outcome.data["devices"].empty() && open->has("samples"))
     outcome.next.push_back(fmt::format("neurolens show {}", id));  // where the processors' time went
   if (!outcome.data["findings"].empty()) outcome.next.push_back(fmt::format("neurolens findings {}", id));
   return outcome;

@@ -7,9 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "assemble/assemble.h"
 #include "base/files.h"
-#include "ops/runs/run_names.h"
+#include "ops/runs/named_analysis.h"
 #include "ops/text/text.h"
 #include "store/user_query.h"
 
@@ -212,8 +211,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
   limits.cancelled = context.cancelled;
   store::EngineStart engine(store::query_engine(limits));
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_CHECK(assemble::ensure_derived(named.bundle));
-  NL_TRY(const auto files, store::run_files(named.bundle));
+  NL_TRY(const auto open, open_derived(named, engine));
+  const store::RunFiles& files = open->files();
   const std::string sql = parameters["sql"];
   const std::string format = parameters.value("format", "table");
   if (format == "table" || !context.bytes) return collect(engine, files, sql, limits);

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "assemble/assemble.h"
 #include "ops/runs/iteration_times.h"
+#include "ops/runs/named_analysis.h"
 #include "ops/runs/recorded_times.h"
 #include "ops/runs/run_names.h"
 #include "ops/runs/run_state.h"
@@ -47,19 +47,18 @@ std::string next_query(const json& data) {
 /// Labels, tags and notes; a bundle elsewhere has only what its source says.
 Result<json> state_of(const Context& context, const NamedRun& named, const json& document) {
   if (!is_in_ledger(context, named)) return source_state_json(document);
-  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  return run_state_json(ledger, named, document);
+  NL_TRY(const auto ledger, ledger_of(context, named));
+  return run_state_json(*ledger, named, document);
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  store::EngineStart engine(store::summary_engine());
+  const auto engine = store::EngineStart::leased(store::reading_engine());
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_CHECK(assemble::ensure_derived(named.bundle));
-  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
-  NL_TRY(const auto files, store::run_files(named.bundle));
-  NL_TRY(json data, store::summarize_run(engine, files, parameters.value("top", 5)));
-  NL_TRY(data["iterations"], iteration_times(files));
-  NL_TRY(data["recorded_times"], recorded_times(files, parameters.value("top", 5)));
+  NL_TRY(const auto open, open_derived(named, engine));
+  const json& document = open->document();
+  NL_TRY(json data, store::summarize_run(*open, parameters.value("top", 5)));
+  NL_TRY(data["iterations"], iteration_times(*open));
+  NL_TRY(data["recorded_times"], recorded_times(*open, parameters.value("top", 5)));
   data["run_id"] = named.run_id;
   data["format"] = document["sources"][0]["format"];
   data["backend"] = document["software"]["backend"];

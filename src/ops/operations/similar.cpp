@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/call_control.h"
 #include "base/path_text.h"
 #include "fingerprint/explain.h"
 #include "ops/runs/run_fingerprints.h"
@@ -62,10 +63,10 @@ int search_threads() {
 /// What a listing says of the run; nothing if the index does not have it.
 void add_row(json& out, store::Ledger& ledger, const std::string& run_id) {
   const auto receipt = ledger.receipt(run_id);
-  const auto document = store::read_run_document(ledger.run_folder(run_id) + "/run.json");
+  const auto document = store::shared_run_document(ledger.run_folder(run_id) + "/run.json");
   if (receipt && *receipt) out["file_names"] = (*receipt)->file_names;
   if (!document) return;
-  const auto labels = ledger.labels(run_id, *document);
+  const auto labels = ledger.labels(run_id, **document);
   out["labels"] = labels ? json(store::counting_values(*labels)) : json::object();
 }
 
@@ -80,14 +81,15 @@ Result<json> neighbor_json(store::Ledger& ledger, const Asked& asked, const fing
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_TRY(const auto named, resolve_run(context, ledger, parameters["run"]));
   NL_TRY(const Asked asked, read(named));
   if (asked.print.present == 0) {
     return Error{ErrorCode::kUnsupported, "nothing of this run can be held against others: " + named.run_id,
                  "neurolens fingerprint RUN says why"};
   }
   NL_TRY(const auto all, ledger_fingerprints(context, ledger));
+  NL_CHECK(check_cancelled());
   fingerprint::SearchOptions options;
   options.top = parameters.value("top", size_t{10});
   options.threads = search_threads();
@@ -100,6 +102,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
                   {"not_comparable", found.too_different},
                   {"runs", json::array()}};
   for (const auto& neighbor : found.neighbors) {
+    NL_CHECK(check_cancelled());
     NL_TRY(auto row, neighbor_json(ledger, asked, neighbor));
     outcome.data["runs"].push_back(std::move(row));
   }

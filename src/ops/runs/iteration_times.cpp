@@ -149,23 +149,16 @@ std::vector<std::string> lines_of(const json& times) {
 
 }  // namespace
 
-Result<json> iteration_times(store::Connection& connection, const store::RunFiles& files) {
-  if (!files.tables.contains("iterations")) return json(nullptr);
-  NL_CHECK(store::create_views(connection, files, false, {"iterations"}));
-  NL_TRY(const Passes passes, read_passes(connection));
+Result<json> iteration_times(store::OpenRun& run) {
+  if (!run.has("iterations")) return json(nullptr);
+  NL_TRY(store::Connection * connection, run.ask({"iterations"}));
+  NL_TRY(const Passes passes, read_passes(*connection));
   json list = json::array();
   for (const auto& [name, pass] : passes.by_name) list.push_back(pass_json(name, pass));
   json overhead = json::object();
   add_ratio(overhead, "", turn_ratios(passes.blocks, &Block::wall));
   add_ratio(overhead, "cpu_", turn_ratios(passes.blocks, &Block::cpu));
   return json{{"passes", list}, {"overhead", overhead}};
-}
-
-Result<json> iteration_times(const store::RunFiles& files) {
-  if (!files.tables.contains("iterations")) return json(nullptr);
-  NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
-  NL_TRY(auto connection, engine->connect());
-  return iteration_times(connection, files);
 }
 
 std::string iteration_text(const json& times, const TextStyle& style) {

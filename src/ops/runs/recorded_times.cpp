@@ -108,12 +108,10 @@ std::string waits_text(const json& waits) {
 
 }  // namespace
 
-Result<json> recorded_times(const store::RunFiles& files, int64_t top) {
-  if (!files.formats.contains("recording")) return json(nullptr);
-  NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
-  NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false, {"spans", "span_tree", "samples", "tracks"}));
-  const auto has = [&](const char* table) { return files.tables.contains(table); };
+Result<json> recorded_times(store::OpenRun& run, int64_t top) {
+  if (!run.files().formats.contains("recording")) return json(nullptr);
+  NL_TRY(store::Connection * connection, run.ask({"spans", "span_tree", "samples", "tracks"}));
+  const auto has = [&](const char* table) { return run.has(table); };
   json times = {{"scopes", json::array()},
                 {"functions", json::array()},
                 {"python", json::array()},
@@ -124,7 +122,7 @@ Result<json> recorded_times(const store::RunFiles& files, int64_t top) {
                   {"python", fmt::format(kFunctions, true, top)},
                   {"waits", kWaits}}}};
   const auto ask = [&](const char* key, const std::vector<const char*>& numbers) -> Result<void> {
-    NL_TRY(times[key], rows_of(connection, times["queries"][key], numbers));
+    NL_TRY(times[key], rows_of(*connection, times["queries"][key], numbers));
     return {};
   };
   if (has("spans")) {
@@ -139,8 +137,8 @@ Result<json> recorded_times(const store::RunFiles& files, int64_t top) {
   return times;
 }
 
-Result<json> recorded_part(const store::RunFiles& files, const std::string& window, int64_t top) {
-  return window == "whole" ? recorded_times(files, top) : json(nullptr);
+Result<json> recorded_part(store::OpenRun& run, const std::string& window, int64_t top) {
+  return window == "whole" ? recorded_times(run, top) : json(nullptr);
 }
 
 std::string recorded_times_text(const json& times, const TextStyle& style) {

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "ops/operation.h"
-#include "store/run_views.h"
+#include "store/open_run.h"
 
 namespace nl::ops {
 
@@ -15,10 +15,10 @@ namespace nl::ops {
 /// share}], waits: [{name, times, total_ns}], queries: the SQL of each}, the longest own times first, at most
 /// `top` of each; null if the run is of no recording. A function that calls itself counts once in `total_ns`;
 /// `all_ns` is that of all samples, and `share` the own part of it.
-Result<nlohmann::json> recorded_times(const store::RunFiles& files, int64_t top);
+Result<nlohmann::json> recorded_times(store::OpenRun& run, int64_t top);
 
 /// The same for an analysis: null if its window is not the whole run.
-Result<nlohmann::json> recorded_part(const store::RunFiles& files, const std::string& window, int64_t top);
+Result<nlohmann::json> recorded_part(store::OpenRun& run, const std::string& window, int64_t top);
 
 /// A table of each; nothing if there are none.
 std::string recorded_times_text(const nlohmann::json& times, const TextStyle& style);
