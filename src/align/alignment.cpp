@@ -9,6 +9,7 @@
 #include "align/moved.h"
 #include "align/ordered.h"
 #include "align/replaced.h"
+#include "base/call_control.h"
 
 namespace nl::align {
 
@@ -77,7 +78,9 @@ Links find_links(const Replaceable& sides) {
   match_moved(a.features, b.features, true, links);
   release_renamed(a, b, links, proposals);
   match_moved(a.features, b.features, false, links);
+  stop_if_cancelled();
   restore_renamed(proposals, links);
+  stop_if_cancelled();
   match_replaced(sides, links);
   return links;
 }
@@ -178,11 +181,13 @@ class Writer {
 
 Result<Alignment> align(const Sequence& base, const Sequence& other, const Options& options) {
   NL_TRY(const Side base_side, side_of(base));
+  NL_CHECK(check_cancelled());
   NL_TRY(const Side other_side, side_of(other));
   const bool swapped = comes_first(other_side, base_side);
   const Replaceable sides = swapped ? Replaceable{other_side, base_side, other, base, options.names}
                                     : Replaceable{base_side, other_side, base, other, options.names};
   const Links links = find_links(sides);
+  NL_CHECK(check_cancelled());
   return Writer(sides, links, swapped).write();
 }
 

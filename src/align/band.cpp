@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "align/guide.h"
+#include "base/call_control.h"
 
 namespace nl::align {
 namespace {
@@ -109,6 +110,7 @@ class Band {
     std::vector<Row> starts;
     Row before = first_row(), now(width_);
     for (size_t i = 0; i < rows_.size(); i++) {
+      if (i % kBlock == 0) stop_if_cancelled();
       if (i % kBlock == 0) starts.push_back(before);
       if (i / kBlock == (rows_.size() - 1) / kBlock) break;  // the last block is next anyway
       fill(i + 1, before, now, nullptr);
@@ -125,6 +127,7 @@ class Band {
   }
 
   void fill_steps(size_t first, Row before) {
+    stop_if_cancelled();
     Row now(width_);
     const size_t end = std::min(first + kBlock, rows_.size());
     for (size_t i = first + 1; i <= end; i++) {

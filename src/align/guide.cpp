@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/call_control.h"
+
 namespace nl::align {
 namespace {
 
@@ -70,6 +72,7 @@ class RoughWay {
     steps_.assign((rows_.size() + 1) * width, kRight);
     for (size_t j = 0; j < width; j++) before[j] = j == 0 ? 0 : -open - skip * static_cast<int>(j);
     for (size_t i = 1; i <= rows_.size(); i++) {
+      if (i % 256 == 0) stop_if_cancelled();
       int right = -(1 << 29);
       for (size_t j = 0; j < width; j++) {
         down[j] = std::max(before[j] - open, down[j]) - skip;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "align/name_words.h"
+#include "base/call_control.h"
 
 namespace nl::align {
 namespace {
@@ -145,6 +146,7 @@ class BlockWay {
   BlockWay(const Block& block, const Judge& judge) : block_(block), judge_(judge) {
     cells_.resize((block.a.size() + 1) * (block.b.size() + 1));
     for (size_t i = 0; i <= block.a.size(); i++) {
+      stop_if_cancelled();
       for (size_t j = 0; j <= block.b.size(); j++) fill(i, j);
     }
   }

@@ -6,6 +6,7 @@
 
 #include "analyze/time/limiter.h"
 #include "analyze/time/strip.h"
+#include "base/call_control.h"
 #include "model/batch.h"
 
 namespace nl::analyze {
@@ -421,12 +422,14 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
   Measured measured;
   measured.window = std::move(window);
   for (const DeviceState& state : run.devices) {
+    stop_if_cancelled();
     const json entry = hardware_of(sources.document, state.device);
     MeasuredDevice device{&state, hardware_name(entry), device_metrics(run, state, measured.window)};
     if (state.device.number) {
       const auto it = sources.memory.find(*state.device.number);
       if (it != sources.memory.end()) device.memory = &it->second;
     }
+    stop_if_cancelled();
     add_memory(device, measured.window);
     if (!sources.pool.empty())
       device.metrics.set(Metric::parallel_efficiency, parallel_efficiency(sources.pool, measured.window));
@@ -441,9 +444,12 @@ Analysis analysis_of(const PreparedRun& run, const Measured& measured, const Tax
   Analysis out;
   out.window = window_answer(measured, options);
   out.limiters = limiters_of(measured);
-  for (const MeasuredDevice& device : measured.devices)
+  for (const MeasuredDevice& device : measured.devices) {
+    stop_if_cancelled();
     out.devices.push_back(device_answer(device, run.timeline, measured.window, options));
+  }
   out.steps = steps_answer(run, measured);
+  stop_if_cancelled();
   out.coverage = coverage_of_devices(run, measured);
   Tables(run, measured, taxonomy, options.top).add(out);
   return out;

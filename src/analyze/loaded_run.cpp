@@ -15,26 +15,24 @@ Result<PeakTable> peak_table(const AnalysisOptions& options) {
 
 }  // namespace
 
-Result<LoadedRun> load_run(store::EngineStart& start, const std::string& bundle, nlohmann::json document,
-                           const Taxonomy& taxonomy, const AnalysisOptions& options) {
-  NL_TRY(auto files, store::run_files(bundle));
-  NL_TRY(auto engine, start.get());
-  NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false,
-                               {"tracks", "spans", "kernels", "copies", "syncs", "allocations", "ops",
-                                "span_tree", "kernel_links", "copy_links", "profiled_launches",
-                                "kernel_metrics", "kernel_advice", "clock_fits", "launch_matches"}));
+Result<LoadedRun> load_run(std::shared_ptr<store::OpenRun> open, const Taxonomy& taxonomy,
+                           const AnalysisOptions& options) {
+  NL_TRY(store::Connection * asked,
+         open->ask({"tracks", "spans", "kernels", "copies", "syncs", "allocations", "ops", "span_tree",
+                    "kernel_links", "copy_links", "profiled_launches", "kernel_metrics", "kernel_advice",
+                    "clock_fits", "launch_matches"}));
+  store::Connection& connection = *asked;
+  const store::RunFiles& files = open->files();
   NL_TRY(PreparedRun run, prepare_run(connection, files, taxonomy, options.phases));
   NL_TRY(PeakTable peaks, peak_table(options));
-  Sources sources{std::move(document), {}, {}, {}, std::move(peaks)};
+  Sources sources{open->document(), {}, {}, {}, std::move(peaks)};
   NL_TRY(sources.memory, memory_timelines(connection, files));
   NL_TRY(sources.arguments, load_op_arguments(connection, run));
   const bool host_only = !run.devices.empty() && run.devices.front().device.is_host;
   if (host_only) {
     NL_TRY(sources.pool, pool_samples(connection));
   }
-  return LoadedRun{std::move(engine), std::move(connection), std::move(files), std::move(run),
-                   std::move(sources)};
+  return LoadedRun{std::move(open), connection, files, std::move(run), std::move(sources)};
 }
 
 }  // namespace nl::analyze

@@ -6,20 +6,19 @@
 
 #include "analyze/analysis.h"
 #include "base/json.h"
-#include "store/engine.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 
 struct LoadedRun {
-  std::shared_ptr<store::Engine> engine;
-  store::Connection connection;
-  store::RunFiles files;
+  std::shared_ptr<store::OpenRun> open;
+  store::Connection& connection;  ///< of `open`, with a view of every table that questions are about
+  const store::RunFiles& files;   ///< of `open`
   PreparedRun run;
   Sources sources;
 };
 
-/// `start` as timeline_engine says, `document` is run.json.
-Result<LoadedRun> load_run(store::EngineStart& start, const std::string& bundle, nlohmann::json document,
-                           const Taxonomy& taxonomy, const AnalysisOptions& options);
+Result<LoadedRun> load_run(std::shared_ptr<store::OpenRun> open, const Taxonomy& taxonomy,
+                           const AnalysisOptions& options);
 
 }  // namespace nl::analyze

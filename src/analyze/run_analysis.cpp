@@ -10,6 +10,7 @@
 #include "analyze/time/engine_layers.h"
 #include "analyze/time/source_joins.h"
 #include "analyze/work_pattern.h"
+#include "base/call_control.h"
 
 namespace nl::analyze {
 namespace {
@@ -70,17 +71,18 @@ void add_findings(RunAnalysis& analysis) {
 
 }  // namespace
 
-Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bundle, const json& document,
-                                const AnalysisOptions& options) {
-  NL_TRY(const Taxonomy taxonomy, Taxonomy::built_in());
-  NL_TRY(LoadedRun loaded, load_run(start, bundle, document, taxonomy, options));
-  auto& [engine, connection, files, run, sources] = loaded;
+Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, const AnalysisOptions& options) {
+  NL_TRY(const Taxonomy* const known, Taxonomy::shared());
+  const Taxonomy& taxonomy = *known;
+  NL_TRY(LoadedRun loaded, load_run(open, taxonomy, options));
+  auto& [run_again, connection, files, run, sources] = loaded;
   NL_TRY(auto layers, engine_layers(connection, files, taxonomy, options.top));
   NL_TRY(auto counters,
          launch_counters(connection, files, sources.document["hardware"], sources.peaks, options.top));
+  report_progress("analyzing", 0.6);
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, layers);
-  NL_TRY(auto collectives, run_collectives(*engine, files, measured.window));
+  NL_TRY(auto collectives, run_collectives(*open, measured.window));
   for (MeasuredDevice& device : measured.devices) add_waits(device, collectives);
   RunAnalysis analysis;
   Analysis& data = analysis.data;
@@ -92,6 +94,7 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   data.counters = std::move(counters);
   NL_TRY(data.clocks, clocks_of(connection, run.timeline));
   NL_TRY(data.launch_matches, launch_matches(connection, files));
+  NL_CHECK(check_cancelled());
   NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));
   for (MeasuredDevice& device : measured.devices) {
     Evaluation evaluation = evaluate_rules(rules.rules, device.metrics);

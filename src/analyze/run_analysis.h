@@ -4,6 +4,10 @@
 #include "analyze/analysis.h"
 #include "analyze/rules/finding.h"
 
+namespace nl::store {
+class OpenRun;
+}
+
 namespace nl::analyze {
 
 /// What the rules say of one device.
@@ -20,9 +24,8 @@ struct RunAnalysis {
   std::vector<int64_t> step_durations_ns;  ///< if asked for: of all steps, in order of time
 };
 
-/// `engine` as timeline_engine says.
-Result<RunAnalysis> analyze_run(store::EngineStart& engine, const std::string& bundle,
-                                const nlohmann::json& document, const AnalysisOptions& options);
+/// The run has its derived tables.
+Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, const AnalysisOptions& options);
 
 /// A device in one word: its number, behind its rank if there is one (1:0), or cpu.
 std::string device_text(const Device& device);

@@ -9,6 +9,7 @@
 #include "base/aside.h"
 #include "base/files.h"
 #include "store/bundle_writer.h"
+#include "store/open_run.h"
 #include "store/run_views.h"
 
 namespace nl::assemble {
@@ -119,7 +120,8 @@ constexpr char kSortedSpans[] =
     "ORDER BY track_id, start_ns, dur_ns DESC, rank, span_id";
 
 /// The stack sees the spans sorted by time; a second sort brings its rows into the order of span_id.
-Result<void> write_tree_by_sorting(Connection& connection, const std::string& folder) {
+Result<void> write_tree_by_sorting(Connection& connection, const store::RunFiles& files,
+                                   const std::string& folder) {
   NL_CHECK(
       connection.run("CREATE TABLE places(span_id BIGINT, parent_id BIGINT, depth INTEGER, op_id BIGINT, "
                      "crosses_parent INTEGER)"));
@@ -128,6 +130,7 @@ Result<void> write_tree_by_sorting(Connection& connection, const std::string& fo
   NL_TRY(store::Appender appender, connection.append_to("places"));
   SpanStack stack;
   NL_TRY(Connection reader, connection.another());
+  NL_CHECK(store::create_views(reader, files, false, {"spans"}));
   NL_CHECK(reader.stream(kSortedSpans, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
       const SpanRecord span{chunk.int64s(0)[i], chunk.int64s(1)[i], chunk.int64s(2)[i], chunk.int32s(3)[i],
@@ -196,13 +199,11 @@ Result<void> write_launch_matches(const std::shared_ptr<Engine>& engine, Connect
 Result<void> match_replayed_launches(const std::shared_ptr<Engine>& engine, store::RunFiles files,
                                      const std::string& folder) {
   if (!files.tables.contains("profiled_launches") || !files.tables.contains("kernels")) return {};
-  files.derived = folder;
   NL_CHECK(mark_complete(folder));  // views see only what is marked
+  store::use_derived(files, folder);
   NL_TRY(Connection connection, engine->connect());
-  NL_CHECK(connection.run("CREATE SCHEMA joins; USE joins"));
   NL_CHECK(store::create_views(connection, files, true));
-  NL_CHECK(write_launch_matches(engine, connection, folder));
-  return connection.run("USE main; DROP SCHEMA joins CASCADE");
+  return write_launch_matches(engine, connection, folder);
 }
 
 /// What needs the facts as a whole, and the end of the derived tables. Tree and links are written already.
@@ -213,13 +214,12 @@ Result<void> finish_tables(const std::shared_ptr<Engine>& engine, const store::R
   return mark_complete(folder);
 }
 
-Result<void> build_into(const std::shared_ptr<Engine>& engine, const std::string& bundle,
+Result<void> build_into(const std::shared_ptr<Engine>& engine, const store::RunFiles& files,
                         const std::string& folder) {
   NL_CHECK(make_folders(folder));
-  NL_TRY(const auto files, store::run_files(bundle));
   NL_TRY(Connection connection, engine->connect());
   NL_CHECK(store::create_views(connection, files, false));
-  NL_CHECK(write_tree_by_sorting(connection, folder));
+  NL_CHECK(write_tree_by_sorting(connection, files, folder));
   NL_CHECK(write_links_by_joining(connection, folder, "kernels", "kernel_id", TableId::kernel_links));
   NL_CHECK(write_links_by_joining(connection, folder, "copies", "copy_id", TableId::copy_links));
   return finish_tables(engine, files, folder);
@@ -250,7 +250,8 @@ Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::
 }
 
 Result<void> build_from_facts(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
-  return build_into(engine, bundle, store::derived_folder(bundle));
+  NL_TRY(const auto files, store::run_files(bundle));
+  return build_into(engine, files, store::derived_folder(bundle));
 }
 
 namespace {
@@ -267,7 +268,8 @@ bool is_complete(const std::string& folder) {
 
 }  // namespace
 
-Result<void> ensure_derived(const std::string& bundle) {
+Result<void> ensure_derived(store::OpenRun& run) {
+  const std::string& bundle = run.bundle();
   const std::string folder = store::derived_folder(bundle);
   if (is_complete(folder)) return {};
   store::remove_derived_left_overs(bundle);
@@ -276,10 +278,12 @@ Result<void> ensure_derived(const std::string& bundle) {
   const std::string temp = aside.path() + "/temp";
   NL_CHECK(make_folders(temp));
   NL_TRY(auto engine, Engine::open({2, 256, temp}));
-  NL_CHECK(build_into(engine, bundle, aside.path()));
+  NL_CHECK(build_into(engine, run.files(), aside.path()));
   engine.reset();
   remove_tree(temp);
-  return is_complete(folder) ? Result<void>() : aside.replace(folder);  // another one may have been quicker
+  if (!is_complete(folder)) NL_CHECK(aside.replace(folder));  // another one may have been quicker
+  run.find_derived();
+  return {};
 }
 
 }  // namespace nl::assemble

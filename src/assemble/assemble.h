@@ -10,6 +10,10 @@
 #include "base/result.h"
 #include "store/engine.h"
 
+namespace nl::store {
+class OpenRun;
+}
+
 namespace nl::assemble {
 
 /// Tree and links from a complete collector, which is empty afterwards. Needs nothing of the bundle but its
@@ -23,7 +27,7 @@ Result<void> complete_derived(const std::shared_ptr<store::Engine>& engine, cons
 /// From the written facts.
 Result<void> build_from_facts(const std::shared_ptr<store::Engine>& engine, const std::string& bundle);
 
-/// Builds the derived tables of a run in the ledger if they are missing. Safe while others do the same.
-Result<void> ensure_derived(const std::string& bundle);
+/// Builds the derived tables of a run if they are missing. Safe while others do the same.
+Result<void> ensure_derived(store::OpenRun& run);
 
 }  // namespace nl::assemble

@@ -423,7 +423,11 @@ Result<std::vector<FitRow>> rank_rows(Connection& connection, const std::vector<
   std::vector<FitRow> rows;
   NL_TRY(auto clocks, load_clocks(connection, bases));
   if (clocks.size() < 2) return rows;
-  NL_TRY(auto calls, load_collectives(connection));
+  NL_TRY(const bool any, has_collectives(connection));
+  std::vector<CollectiveCall> calls;
+  if (any) {
+    NL_TRY(calls, load_collectives(connection));
+  }
   correct_device_times(devices, calls);
   for (RankFit& fit : fit_ranks(std::move(clocks), calls)) {
     const bool applied = !fit.fit.segments.empty();
@@ -483,10 +487,10 @@ Result<void> create_stored_views(Connection& connection, store::RunFiles files,
                                  const std::string& derived_folder) {
   const bool has = files.tables.contains("kernels") && !derived_folder.empty();
   files.clocks.clear();
-  files.derived.clear();
+  store::use_derived(files, "");
   NL_CHECK(store::create_views(connection, files, false, {"tracks", "spans", "kernels"}));
   return connection.run(
-      "CREATE VIEW kernel_links AS " +
+      "CREATE TEMP VIEW kernel_links AS " +
       (has ? "SELECT file_row_number AS kernel_id, launch_span_id, op_id FROM read_parquet(" +
                  store::sql_quoted(derived_path(derived_folder, TableId::kernel_links)) +
                  ", file_row_number = true)"
@@ -503,11 +507,9 @@ Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, cons
                               const std::string& folder) {
   if (!files.tables.contains("kernels") && files.clocks.size() < 2) return {};
   NL_TRY(Connection connection, engine->connect());
-  NL_CHECK(connection.run("CREATE SCHEMA clocks; USE clocks"));
   NL_CHECK(create_stored_views(connection, files, folder));
   NL_TRY(auto rows, device_rows(connection, files.clocks));
   NL_TRY(auto ranks, rank_rows(connection, files.clocks, rows));
-  NL_CHECK(connection.run("USE main; DROP SCHEMA clocks CASCADE"));
   std::move(ranks.begin(), ranks.end(), std::back_inserter(rows));
   if (rows.empty()) return {};
   DerivedWriter writer(engine, TableId::clock_fits, folder);

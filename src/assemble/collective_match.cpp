@@ -97,7 +97,6 @@ namespace {
 #define NL_IS_CALL(name) \
   "regexp_matches(" name ", '(?i)^(void )?[a-z_:]*([nr]ccl|msccl|cross_device_reduce)')"
 
-/// Most runs have none: then nothing else is read.
 constexpr char kAnyCalls[] =
     "SELECT count(*) FROM (SELECT DISTINCT name FROM kernels) WHERE " NL_IS_CALL("name");
 
@@ -176,10 +175,13 @@ CollectiveCall call_of(const store::Chunk& chunk, size_t row) {
 
 }  // namespace
 
+Result<bool> has_collectives(store::Connection& connection) {
+  NL_TRY(const int64_t any, connection.integer(kAnyCalls));
+  return any > 0;
+}
+
 Result<std::vector<CollectiveCall>> load_collectives(store::Connection& connection) {
   std::vector<CollectiveCall> calls;
-  NL_TRY(const int64_t any, connection.integer(kAnyCalls));
-  if (any == 0) return calls;
   NL_TRY(const int64_t silent, connection.integer(kCallsWithoutArguments));
   NL_CHECK(connection.stream(calls_sql(silent > 0), [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t row = 0; row < chunk.size(); row++) calls.push_back(call_of(chunk, row));

@@ -53,6 +53,9 @@ struct CollectiveCall {
 
 /// In order of rank and start. Kernels without timing are left out.
 Result<std::vector<CollectiveCall>> load_collectives(store::Connection& connection);
+/// Whether there are any, from the names of kernels alone: most runs have none, and then nothing else is
+/// read.
+Result<bool> has_collectives(store::Connection& connection);
 
 /// One collective: a call of each of its ranks, in order of rank.
 struct CollectiveInstance {

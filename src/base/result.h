@@ -43,7 +43,9 @@ struct Error {
 };
 
 /// What a call returns that was asked to stop.
-inline Error cancelled_error() { return {ErrorCode::kCancelled, "cancelled"}; }
+inline Error cancelled_error() {
+  return {ErrorCode::kCancelled, "cancelled"};
+}
 
 template <class T>
 class [[nodiscard]] Result {

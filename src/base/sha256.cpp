@@ -52,6 +52,7 @@ Result<std::string> sha256_of_file(const std::string& path) {
     NL_CHECK(check_cancelled());
     NL_TRY(const size_t n, file.read(buffer.data(), buffer.size()));
     if (n == 0) return hash.hex();
+    NL_CHECK(check_cancelled());
     hash.update(buffer.data(), n);
   }
 }

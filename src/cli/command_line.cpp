@@ -362,19 +362,25 @@ struct Command {
   RawValues values;
 };
 
-std::vector<std::unique_ptr<Command>> add_commands(CLI::App& app, GlobalOptions& global) {
+void add_options(Command& command, GlobalOptions& global) {
+  command.app->footer([operation = command.operation] {
+    return fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation->use_when, operation->not_when,
+                       spelled_example(*operation));
+  });
+  add_parameters(*command.app, ops::parameters_schema(*command.operation), command.values);
+  add_global_options(*command.app, global);
+}
+
+/// Only the verb that was typed gets its options: those of all verbs take longer than most answers.
+std::vector<std::unique_ptr<Command>> add_commands(CLI::App& app, GlobalOptions& global,
+                                                   const std::string& typed) {
   std::vector<std::unique_ptr<Command>> commands;
   for (const Operation* operation : ops::all_operations()) {
     if (!operation->reach.cli) continue;
     auto command = std::make_unique<Command>();
     command->operation = operation;
     command->app = app.add_subcommand(std::string(operation->name), std::string(operation->summary));
-    command->app->footer([operation] {
-      return fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation->use_when,
-                         operation->not_when, spelled_example(*operation));
-    });
-    add_parameters(*command->app, ops::parameters_schema(*operation), command->values);
-    add_global_options(*command->app, global);
+    if (operation->name == typed) add_options(*command, global);
     commands.push_back(std::move(command));
   }
   return commands;
@@ -425,7 +431,7 @@ bool wants_json(int argc, char** argv) {
 
 /// What the command line may hold: verbs with their options, or a file alone.
 struct CommandLine {
-  explicit CommandLine(bool is_file) : opens_file(is_file), app(kIntroduction, "neurolens") {
+  CommandLine(bool is_file, const std::string& typed) : opens_file(is_file), app(kIntroduction, "neurolens") {
     app.footer(footer());
     app.set_version_flag("--version", "neurolens " NEUROLENS_VERSION);
     add_global_options(app, global);
@@ -434,7 +440,7 @@ struct CommandLine {
       return;
     }
     app.require_subcommand(0, 1);
-    commands = add_commands(app, global);
+    commands = add_commands(app, global, typed);
     completion = app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", shell, "bash, zsh or fish")
         ->required()
@@ -476,7 +482,7 @@ int run_command(const Command& command, const GlobalOptions& global, const std::
 
 int parse_and_run(int argc, char** argv) {
   const std::string word = first_word(argc, argv);
-  CommandLine line(!word.empty() && !is_verb(word));
+  CommandLine line(!word.empty() && !is_verb(word), word);
   try {
     line.app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

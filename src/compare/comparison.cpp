@@ -10,6 +10,7 @@
 #include "analyze/run_analysis.h"
 #include "analyze/time/strip.h"
 #include "assemble/assemble.h"
+#include "base/call_control.h"
 #include "compare/across.h"
 #include "compare/apportion.h"
 #include "compare/difference.h"
@@ -23,18 +24,12 @@ using analyze::IntervalSet;
 using analyze::LoadedRun;
 using analyze::Taxonomy;
 
-/// The engine lives as long as its run.
-struct OpenRun {
-  std::unique_ptr<store::EngineStart> start;
-  LoadedRun loaded;
-};
-
-Result<std::unique_ptr<OpenRun>> open_run(const RunInput& input, const Taxonomy& taxonomy,
-                                          const CompareOptions& options) {
-  auto start = std::make_unique<store::EngineStart>(analyze::timeline_engine());
-  NL_CHECK(assemble::ensure_derived(input.bundle));
-  NL_TRY(LoadedRun loaded, load_run(*start, input.bundle, input.facts.document, taxonomy, options.analysis));
-  return std::unique_ptr<OpenRun>(new OpenRun{std::move(start), std::move(loaded)});
+Result<std::unique_ptr<LoadedRun>> open_run(const RunInput& input, const store::EngineStart& engine,
+                                            const Taxonomy& taxonomy, const CompareOptions& options) {
+  NL_TRY(auto open, store::OpenRun::open(input.bundle, engine));
+  NL_CHECK(assemble::ensure_derived(*open));
+  NL_TRY(LoadedRun loaded, load_run(std::move(open), taxonomy, options.analysis));
+  return std::make_unique<LoadedRun>(std::move(loaded));
 }
 
 /// A found period may be another one on the other side; marks of the source mean the same.
@@ -75,18 +70,18 @@ class Comparer {
       : inputs_{&base, &next}, taxonomy_(taxonomy), options_(options) {}
 
   Result<Comparison> run() {
-    NL_TRY(auto base, open_run(inputs_[0]->front(), taxonomy_, options_));
-    NL_TRY(auto next, open_run(inputs_[1]->front(), taxonomy_, options_));
-    NL_CHECK(choose_window(base->loaded, next->loaded));
+    NL_TRY(auto base, open_run(inputs_[0]->front(), engine_, taxonomy_, options_));
+    NL_TRY(auto next, open_run(inputs_[1]->front(), engine_, taxonomy_, options_));
+    NL_CHECK(choose_window(*base, *next));
     NL_TRY(runs_[0], sample_runs(0, *base));
     NL_TRY(runs_[1], sample_runs(1, *next));
     if (runs_[0].middle != 0) {
-      NL_TRY(base, open_run((*inputs_[0])[runs_[0].middle], taxonomy_, options_));
+      NL_TRY(base, open_run((*inputs_[0])[runs_[0].middle], engine_, taxonomy_, options_));
     }
     if (runs_[1].middle != 0) {
-      NL_TRY(next, open_run((*inputs_[1])[runs_[1].middle], taxonomy_, options_));
+      NL_TRY(next, open_run((*inputs_[1])[runs_[1].middle], engine_, taxonomy_, options_));
     }
-    return compare(base->loaded, next->loaded);
+    return compare(*base, *next);
   }
 
  private:
@@ -103,6 +98,7 @@ class Comparer {
 
   Result<SideChoice> choice_for(const LoadedRun& run, bool with_groups) const {
     SideChoice choice{window_, 0, 0, with_groups};
+    NL_CHECK(check_cancelled());
     NL_CHECK(check_window(run, window_));
     if (window_ == "steps" && !options_.keep_warm_up) choice.warm_up = warm_up_of(run);
     if (!has_devices(run)) return choice;
@@ -126,15 +122,15 @@ class Comparer {
   }
 
   /// A side of one run is built once, with all that matching needs.
-  Result<SideRuns> sample_runs(size_t which, OpenRun& first) {
+  Result<SideRuns> sample_runs(size_t which, LoadedRun& first) {
     const std::vector<RunInput>& inputs = *inputs_[which];
     SideRuns runs;
     for (size_t i = 0; i < inputs.size(); i++) {
-      std::unique_ptr<OpenRun> opened;
+      std::unique_ptr<LoadedRun> opened;
       if (i > 0) {
-        NL_TRY(opened, open_run(inputs[i], taxonomy_, options_));
+        NL_TRY(opened, open_run(inputs[i], engine_, taxonomy_, options_));
       }
-      LoadedRun& run = i == 0 ? first.loaded : opened->loaded;
+      LoadedRun& run = i == 0 ? first : *opened;
       NL_CHECK(build_side(which, run, inputs.size() == 1));
       runs.samples.push_back(sample_of(inputs[i].facts.run_id, sides_[which]));
       options_.progress(static_cast<double>(++done_) /
@@ -165,6 +161,7 @@ class Comparer {
     const auto score = comparability(input(0).facts, input(1).facts, sides_[0], sides_[1], changes_);
     NL_TRY(repeats_,
            judge_repeats(runs_[0].samples, runs_[1].samples, changes_, {options_.practical_bound, 0.05}));
+    NL_CHECK(check_cancelled());
     KernelCounters counters(texts_);
     NL_CHECK(counters.read(base, next));
     Comparison out;
@@ -324,6 +321,8 @@ class Comparer {
   }
 
   const std::vector<RunInput>* inputs_[2];
+  /// One for all runs: each has a connection with views of its own.
+  const store::EngineStart engine_ = store::EngineStart::leased(store::reading_engine());
   const Taxonomy& taxonomy_;
   const CompareOptions& options_;
   Texts texts_;
@@ -342,8 +341,8 @@ class Comparer {
 
 Result<Comparison> compare_runs(const std::vector<RunInput>& base, const std::vector<RunInput>& next,
                                 const CompareOptions& options) {
-  NL_TRY(const Taxonomy taxonomy, Taxonomy::built_in());
-  return Comparer(base, next, taxonomy, options).run();
+  NL_TRY(const Taxonomy* const taxonomy, Taxonomy::shared());
+  return Comparer(base, next, *taxonomy, options).run();
 }
 
 }  // namespace nl::compare

@@ -97,7 +97,7 @@ class Locked {
   static Result<Locked> open(const std::string& path, int flags, int lock) {
     Locked file(::open(path.c_str(), flags | O_CLOEXEC, 0644));
     if (file.fd_ < 0) return errno_error("cannot open", path, errno);
-    while (::flock(file.fd_, lock | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    while (::flock(file.fd_, lock | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
       NL_CHECK(check_cancelled());
       ::usleep(kLookAgainUs);
     }

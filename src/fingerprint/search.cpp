@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/call_control.h"
 #include "base/checked_thread.h"
 
 namespace nl::fingerprint {
@@ -109,6 +110,7 @@ Result<SearchResult> search(const std::vector<SearchedBlock>& blocks, const Fing
   Nearest nearest(k);
   std::vector<Question> questions;
   for (uint32_t b = 0; b < blocks.size(); b++) {
+    stop_if_cancelled();
     const SearchedBlock& block = blocks[b];
     questions.push_back(question_for(asked, block.rows.mask()));
     const auto dead = static_cast<size_t>(std::count(block.dead.begin(), block.dead.end(), true));

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/call_control.h"
 #include "base/json_schema.h"
 
 namespace nl::ops {
@@ -91,6 +92,14 @@ Result<void> check_rights(const Operation& operation, const json& parameters, co
   return context.authorise ? context.authorise(operation, parameters) : Result<void>();
 }
 
+Result<Outcome> run_in_scope(const Operation& operation, const json& parameters, Context& context) {
+  const CallScope scope(control_of(context));
+  auto outcome = operation.run(context, parameters);
+  // An answer that something may be missing from is none; what was written stays written.
+  if (effect_of(operation, parameters) == Effect::kRead && is_cancelled()) return cancelled_error();
+  return outcome;
+}
+
 Result<Outcome> checked_call(std::string_view name, json parameters, Context& context) {
   const Operation* const operation = find_operation(name);
   if (operation == nullptr)
@@ -100,7 +109,7 @@ Result<Outcome> checked_call(std::string_view name, json parameters, Context& co
   NL_CHECK(check_parameters(*operation, parameters));
   fill_defaults(parameters_schema(*operation)["properties"], parameters);
   NL_CHECK(check_rights(*operation, parameters, context));
-  return operation->run(context, parameters);
+  return run_in_scope(*operation, parameters, context);
 }
 
 Error bug_of_ours(const char* what) {
@@ -121,6 +130,8 @@ Effect effect_of(const Operation& operation, const json& parameters) {
 Result<Outcome> call(std::string_view operation, json parameters, Context& context) {
   try {
     return checked_call(operation, std::move(parameters), context);
+  } catch (const Cancelled&) {
+    return cancelled_error();
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::kLimit, "there is not enough memory"};
   } catch (const std::exception& e) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/call_control.h"
 #include "base/described.h"
 #include "base/environment.h"
 #include "base/json.h"
@@ -69,6 +70,13 @@ struct Context {
   /// to being interrupted.
   std::function<std::shared_ptr<void>(int seconds)> end_process_after = {};
 };
+
+/// What code below the operation needs of it.
+inline CallControl control_of(const Context& context) {
+  return {context.cancelled, [progress = context.progress](const std::string& what, double fraction) {
+            progress({what, fraction});
+          }};
+}
 
 struct Outcome {
   nlohmann::json data = nlohmann::json::object();

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "model/tables.h"
 #include "store/bundle_writer.h"
-#include "store/engine.h"
+#include "store/engine_pool.h"
 #include "store/run_document.h"
 
 namespace nl::store {
@@ -53,7 +53,7 @@ Result<std::vector<JsonFault>> bundle_faults(const std::string& folder, size_t m
   NL_TRY(const json document, read_run_document_quickly(folder + "/run.json"));
   NL_TRY(auto faults, run_document_faults(document, most));
   if (!faults.empty()) return faults;
-  NL_TRY(const auto engine, Engine::open({1, 256, ""}));
+  NL_TRY(const auto engine, EnginePool::shared().lease({1, 256, ""}));
   NL_TRY(auto connection, engine->connect());
   for (size_t t = 0; t < document["tables"].size(); t++) {
     const std::string name = document["tables"][t]["name"];

@@ -3,11 +3,14 @@
 #include <duckdb.h>
 
 #include "model/batch.h"
+#include "store/engine_pool.h"
+#include "store/read_counts.h"
 
 namespace nl::store {
 namespace {
 
 Error engine_error(std::string message) {
+  if (message.starts_with("INTERRUPT Error")) return cancelled_error();
   const bool memory = message.find("Out of Memory") != std::string::npos;
   const bool disk = message.find("No space left") != std::string::npos;
   const bool io = message.starts_with("IO Error");
@@ -37,6 +40,16 @@ struct PendingGuard {
   duckdb_pending_result pending = nullptr;
   ~PendingGuard() { duckdb_destroy_pending(&pending); }
 };
+
+struct ChunkGuard {
+  duckdb_data_chunk chunk;
+  ~ChunkGuard() { duckdb_destroy_data_chunk(&chunk); }
+};
+
+/// A view is made of tables, but reads nothing yet.
+void count_statement(const std::string& sql) {
+  if (!sql.starts_with("CREATE")) count_passes(sql);
+}
 
 duckdb_data_chunk raw(_duckdb_data_chunk* chunk) {
   return chunk;
@@ -113,12 +126,20 @@ Result<void> Appender::finish() {
   return engine_error(duckdb_appender_error(appender_));
 }
 
+Connection::Connection(_duckdb_database* database, _duckdb_connection* connection)
+    : database_(database),
+      connection_(connection),
+      on_cancel_(std::make_unique<CancelHook>([connection] { duckdb_interrupt(connection); })) {}
+
 Connection::~Connection() {
+  on_cancel_.reset();
   duckdb_connection connection = connection_;
   if (connection != nullptr) duckdb_disconnect(&connection);
 }
 
 Result<void> Connection::run(const std::string& sql) {
+  NL_CHECK(check_cancelled());
+  count_statement(sql);
   ResultGuard r;
   if (duckdb_query(connection_, sql.c_str(), &r.result) != DuckDBSuccess) {
     return engine_error(duckdb_result_error(&r.result));
@@ -128,6 +149,8 @@ Result<void> Connection::run(const std::string& sql) {
 
 Result<void> Connection::stream(const std::string& sql,
                                 const std::function<Result<void>(const Chunk&)>& each) {
+  NL_CHECK(check_cancelled());
+  count_statement(sql);
   StatementGuard s;
   if (duckdb_prepare(connection_, sql.c_str(), &s.statement) != DuckDBSuccess) {
     return engine_error(duckdb_prepare_error(s.statement));
@@ -143,9 +166,9 @@ Result<void> Connection::stream(const std::string& sql,
   for (;;) {
     duckdb_data_chunk chunk = duckdb_fetch_chunk(r.result);
     if (chunk == nullptr) break;
-    Result<void> done = each(Chunk(chunk));
-    duckdb_destroy_data_chunk(&chunk);
-    NL_CHECK(std::move(done));
+    const ChunkGuard guard{chunk};
+    NL_CHECK(check_cancelled());
+    NL_CHECK(each(Chunk(chunk)));
   }
   const char* failed = duckdb_result_error(&r.result);
   if (failed != nullptr && *failed != '\0') return engine_error(failed);
@@ -196,6 +219,19 @@ Result<std::vector<std::string>> Connection::column_names(const std::string& sql
 }
 
 Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
+  NL_TRY(auto engine, start(options));
+  return std::shared_ptr<Engine>(std::move(engine));
+}
+
+EngineStart EngineStart::leased(const EngineOptions& options) {
+  return EngineStart(
+      std::async(std::launch::async,
+                 [options] { return without_exceptions([&] { return EnginePool::shared().lease(options); }); })
+          .share());
+}
+
+Result<std::unique_ptr<Engine>> Engine::start(const EngineOptions& options) {
+  count_engine();
   duckdb_config config = nullptr;
   duckdb_create_config(&config);
   duckdb_set_config(config, "threads", std::to_string(options.threads).c_str());
@@ -212,7 +248,7 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
     duckdb_free(message);
     return error;
   }
-  return std::shared_ptr<Engine>(new Engine(database));
+  return std::unique_ptr<Engine>(new Engine(database));
 }
 
 Engine::~Engine() {

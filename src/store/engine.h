@@ -1,15 +1,18 @@
 #pragma once
 // Engine: one DuckDB database in memory, the only place besides table_writer.cpp and user_query.cpp that
-// knows its API. An Engine may be shared by threads; each thread takes a Connection of its own.
+// knows its API. An Engine may be shared by threads; each thread takes a Connection of its own. What a
+// connection does ends with `cancelled` soon after the call that made it was cancelled (base/call_control.h).
 
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/call_control.h"
 #include "base/checked_thread.h"
 #include "base/result.h"
 
@@ -24,6 +27,7 @@ struct EngineOptions {
   int threads = 1;
   int memory_mb = 256;
   std::string temp_folder = {};  ///< where joins and sorts spill; none: they fail above the limit
+  bool operator==(const EngineOptions&) const = default;
 };
 
 /// The texts of one column of a chunk.
@@ -76,9 +80,9 @@ class Appender {
 
 class Connection {
  public:
-  Connection(_duckdb_database* database, _duckdb_connection* connection)
-      : database_(database), connection_(connection) {}
-  Connection(Connection&& other) noexcept : database_(other.database_), connection_(other.connection_) {
+  Connection(_duckdb_database* database, _duckdb_connection* connection);
+  Connection(Connection&& other) noexcept
+      : database_(other.database_), connection_(other.connection_), on_cancel_(std::move(other.on_cancel_)) {
     other.connection_ = nullptr;
   }
   Connection& operator=(Connection&&) = delete;
@@ -99,11 +103,13 @@ class Connection {
  private:
   _duckdb_database* database_;
   _duckdb_connection* connection_;
+  std::unique_ptr<CancelHook> on_cancel_;
 };
 
 class Engine {
  public:
   static Result<std::shared_ptr<Engine>> open(const EngineOptions& options);
+  static Result<std::unique_ptr<Engine>> start(const EngineOptions& options);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -115,18 +121,23 @@ class Engine {
   _duckdb_database* database_;
 };
 
-/// Opens an engine aside, so that its start (some 12 ms) overlaps with finding out what to ask it.
+/// Gets an engine aside, so that its start (some 12 ms) overlaps with finding out what to ask it.
 class EngineStart {
  public:
+  /// One of its own, for a caller that changes its settings.
   explicit EngineStart(EngineOptions options)
       : engine_(std::async(std::launch::async,
-                           [options] { return without_exceptions([&] { return Engine::open(options); }); })) {
-  }
-  /// Waits for it; call once.
-  Result<std::shared_ptr<Engine>> get() { return engine_.get(); }
+                           [options] { return without_exceptions([&] { return Engine::open(options); }); })
+                    .share()) {}
+  /// One of the pool (store/engine_pool.h).
+  static EngineStart leased(const EngineOptions& options);
+  /// Waits for it. Copies get the same one.
+  Result<std::shared_ptr<Engine>> get() const { return engine_.get(); }
 
  private:
-  std::future<Result<std::shared_ptr<Engine>>> engine_;
+  using Engines = std::shared_future<Result<std::shared_ptr<Engine>>>;
+  explicit EngineStart(Engines engine) : engine_(std::move(engine)) {}
+  Engines engine_;
 };
 
 /// 'text' with quotes doubled.

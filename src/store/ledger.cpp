@@ -10,7 +10,9 @@
 #include "base/call_control.h"
 #include "base/files.h"
 #include "base/sha256.h"
+#include "store/read_counts.h"
 #include "store/run_document.h"
+#include "store/run_lease.h"
 #include "store/run_views.h"
 
 namespace nl::store {
@@ -76,6 +78,7 @@ Result<Ledger> Ledger::open(const std::string& folder, bool catches_up, const En
     return Error{ErrorCode::kBadInput, "no place for the ledger: HOME is not set",
                  "name a folder with --ledger DIR or NEUROLENS_LEDGER"};
   }
+  count_ledger();
   NL_TRY(LedgerAccess access, examine_ledger(surroundings, folder));
   NL_TRY(RunIndex index, open_index(access));
   NL_TRY(State state, State::open(folder + "/state.sqlite", access.state, kBusyMs));
@@ -158,14 +161,17 @@ Result<bool> Ledger::publish(const Staging& staging, const std::string& run_id) 
 
 Result<void> Ledger::replace(const Staging& staging, const std::string& run_id) {
   NL_CHECK(sync_path(staging.bundle()));
-  NL_CHECK(exchange_paths(staging.bundle(), run_folder(run_id)));
+  const std::string to = run_folder(run_id);
+  NL_TRY(const RunLease lease, RunLease::alone(to, kBusyMs));
+  NL_CHECK(exchange_paths(staging.bundle(), to));
   return sync_path(folder_ + "/runs");
 }
 
 /// A run without a receipt counts as imported when its run.json was written.
 Result<IndexedRun> Ledger::look_at(const std::string& run_id) {
   const std::string path = run_folder(run_id) + "/run.json";
-  NL_TRY(const auto document, read_run_document(path));
+  NL_TRY(const auto shared, shared_run_document(path));
+  const nlohmann::json& document = *shared;
   if (document["run_id"] != run_id) {
     return Error{ErrorCode::kConflict, "the folder is not named after its run: " + run_folder(run_id)};
   }
@@ -215,6 +221,9 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   if (!drop_on_the_way) return report;
   NL_TRY(const auto ids, index_.on_the_way());
   for (const auto& id : ids) {
+    NL_CHECK(check_cancelled());
+    const auto lease = RunLease::alone(run_folder(id), 0);
+    if (!lease && lease.error().code == ErrorCode::kConflict) continue;  // somebody reads it: the next time
     NL_CHECK(index_.remove(id));
     NL_CHECK(state_.forget(id));
     remove_tree(run_folder(id));

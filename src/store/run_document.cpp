@@ -1,11 +1,16 @@
 #include "store/run_document.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <mutex>
+#include <optional>
 
 #include "base/files.h"
 #include "base/sha256.h"
 #include "model/run_schema.h"
 #include "model/versions.h"
+#include "store/read_counts.h"
 
 namespace nl::store {
 
@@ -152,6 +157,7 @@ Result<void> validate_run_document(const json& document) {
 }
 
 Result<json> read_run_document_quickly(const std::string& path) {
+  count_document();
   NL_TRY(const std::string text, read_file(path));
   json document = json::parse(text, nullptr, false);
   if (document.is_discarded()) return Error{ErrorCode::kBadInput, "not JSON: " + path};
@@ -162,6 +168,73 @@ Result<json> read_run_document(const std::string& path) {
   NL_TRY(json document, read_run_document_quickly(path));
   NL_CHECK(validate_run_document(document));
   return document;
+}
+
+namespace {
+
+/// What tells one version of a file from another: a bundle that is replaced is another file.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t file = 0;
+  int64_t bytes = 0;
+  int64_t changed_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+std::optional<FileIdentity> identity_of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return FileIdentity{info.st_dev, info.st_ino, info.st_size,
+                      static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
+class KeptDocuments {
+ public:
+  using Document = std::shared_ptr<const json>;
+
+  Document find(const std::string& path, const FileIdentity& identity) {
+    const std::lock_guard lock(mutex_);
+    for (const Kept& kept : kept_) {
+      if (kept.path == path && kept.identity == identity) return kept.document;
+    }
+    return nullptr;
+  }
+  void keep(const std::string& path, const FileIdentity& identity, Document document) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(kept_, [&](const Kept& kept) { return kept.path == path; });
+    if (kept_.size() == kMost) kept_.erase(kept_.begin());
+    kept_.push_back({path, identity, std::move(document)});
+  }
+
+ private:
+  static constexpr size_t kMost = 32;
+  struct Kept {
+    std::string path;
+    FileIdentity identity;
+    Document document;
+  };
+  std::mutex mutex_;
+  std::vector<Kept> kept_;  // the oldest first
+};
+
+KeptDocuments& kept_documents() {
+  static auto* const kept = new KeptDocuments;  // threads may ask until the process ends
+  return *kept;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const json>> shared_run_document(const std::string& path) {
+  // Looked at before it is read: a file that is replaced in between is then read once more, not kept for
+  // good.
+  const auto identity = identity_of(path);
+  if (identity) {
+    if (auto kept = kept_documents().find(path, *identity)) return kept;
+  }
+  NL_TRY(json document, read_run_document(path));
+  auto shared = std::make_shared<const json>(std::move(document));
+  if (identity) kept_documents().keep(path, *identity, shared);
+  return shared;
 }
 
 int64_t sum_of_counts(const json& counts) {

@@ -3,6 +3,7 @@
 // every write and read. Deterministic: the same sources and options give the same bytes. Documents of older
 // versions are brought up to the present one while they are read; their files stay as they are.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ Result<nlohmann::json> migrated_run_document(nlohmann::json document);
 
 /// Reads, parses, migrates and validates a run.json.
 Result<nlohmann::json> read_run_document(const std::string& path);
+/// The same. The process keeps the last ones that were asked for; a file that has been replaced since is read
+/// again. Any thread may ask.
+Result<std::shared_ptr<const nlohmann::json>> shared_run_document(const std::string& path);
 /// The same without the schema, for every question that is asked.
 Result<nlohmann::json> read_run_document_quickly(const std::string& path);
 /// Everything that is wrong with a document of any version, at most `most` faults.

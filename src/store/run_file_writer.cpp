@@ -10,6 +10,7 @@
 #include "model/run_file.h"
 #include "store/bundle_writer.h"
 #include "store/engine.h"
+#include "store/engine_pool.h"
 #include "store/run_document.h"
 
 namespace nl::store {
@@ -196,10 +197,11 @@ class RunFileWriter {
       : bundle_(std::move(bundle)), sink_(sink), cancelled_(cancelled) {}
 
   Result<void> write(const std::map<std::string, std::string>& labels) {
-    NL_TRY(json document, read_run_document(bundle_ + "/run.json"));
+    NL_TRY(const auto shared, shared_run_document(bundle_ + "/run.json"));
+    json document = *shared;
     document.erase("labels");
     if (!labels.empty()) document["labels"] = labels;
-    NL_TRY(const auto engine, Engine::open({1, kMemoryMb, ""}));
+    NL_TRY(const auto engine, EnginePool::shared().lease({1, kMemoryMb, ""}));
     NL_TRY(auto connection, engine->connect());
     text_ = "{\n\"schema\":\"" + std::string(model::kRunFileName) + std::to_string(model::kRunFileVersion) +
             "\",\n\"metadata\":" + lines_of(metadata_of(document));

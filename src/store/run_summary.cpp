@@ -125,17 +125,12 @@ Result<json> first_row(Connection& connection, bool has_rows, const char* sql,
 
 }  // namespace
 
-EngineOptions summary_engine() {
-  return {1, 1024, ""};
-}
-
-Result<json> summarize_run(EngineStart& start, const RunFiles& files, int64_t top_rows) {
-  NL_TRY(const auto engine, start.get());
-  NL_TRY(auto connection, engine->connect());
-  if (threads_for(files) > 1) NL_CHECK(connection.run("SET threads = " + std::to_string(threads_for(files))));
-  NL_CHECK(connection.run("SET parquet_metadata_cache = true"));
-  NL_CHECK(create_views(connection, files, false, kAskedFor));
-  const auto has = [&](const char* table) { return files.tables.contains(table); };
+Result<json> summarize_run(OpenRun& run, int64_t top_rows) {
+  NL_TRY(Connection * asked, run.ask(kAskedFor));
+  Connection& connection = *asked;
+  if (threads_for(run.files()) > 1)
+    NL_CHECK(connection.run("SET threads = " + std::to_string(threads_for(run.files()))));
+  const auto has = [&](const char* table) { return run.has(table); };
   json summary;
   NL_TRY(const json window, rows_of(connection, kCaptureWindow, {"start_ns", "dur_ns"}, false));
   summary["window"] = first_of(window);

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "store/run_views.h"
+#include "store/open_run.h"
 
 namespace nl::store {
 
@@ -12,7 +12,7 @@ namespace nl::store {
 /// timed, total_ns, iterations}, top [{name, calls, total_ns, share}] and
 /// top_of: kernels, or for runs without kernels layers by their time, else ops by their own time. The share
 /// is of the sum of all rows ranked.
-Result<nlohmann::json> summarize_run(EngineStart& start, const RunFiles& files, int64_t top_rows);
+Result<nlohmann::json> summarize_run(OpenRun& run, int64_t top_rows);
 
 /// SQL over the views: first start and length of the capture, NULL if nothing has a time or the length does
 /// not fit. A mark alone is no activity: a profiler sets some while it starts and stops.
@@ -21,8 +21,5 @@ inline constexpr char kCaptureWindow[] = R"(
     SELECT min(start_ns) a, max(start_ns + coalesce(dur_ns, 0)) b FROM spans WHERE kind <> 'instant'
     UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM kernels
     UNION ALL SELECT min(start_ns), max(start_ns + dur_ns) FROM copies))";
-
-/// What summarize_run needs.
-EngineOptions summary_engine();
 
 }  // namespace nl::store

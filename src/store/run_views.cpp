@@ -30,7 +30,7 @@ std::string path_of(const RunFiles& files, const model::Table& table) {
     case model::TableKind::fact:
       return files.tables.contains(name) ? files.bundle + "/" + table_file_name(name) : std::string();
     case model::TableKind::derived: {
-      const bool has = derived_files(files.derived).contains(table_file_name(name));
+      const bool has = files.derived_files.contains(table_file_name(name));
       return has ? files.derived + "/" + table_file_name(name) : std::string();
     }
     case model::TableKind::view:
@@ -50,20 +50,26 @@ std::string null_view(const model::Table& table, const std::string& condition) {
   return "SELECT " + select + " WHERE " + condition;
 }
 
+/// What the views of one run are made from.
+struct Bundle {
+  const RunFiles& files;
+  const CommonTime& time;
+  std::map<std::string, std::set<std::string>> columns;  ///< by path; a file that is damaged is not in it
+};
+
 /// One table from its file, each column by name, times on the common clock. Columns that the file lacks are
 /// NULL.
-std::string stored(Connection& connection, const RunFiles& files, const CommonTime& time,
-                   const model::Table& table) {
-  const std::string path = path_of(files, table);
+std::string stored(const Bundle& bundle, const model::Table& table) {
+  const std::string path = path_of(bundle.files, table);
   if (path.empty()) return null_view(table, "false");
-  const auto names = connection.column_names("SELECT * FROM read_parquet(" + sql_quoted(path) + ")");
-  if (!names) {
+  const auto found = bundle.columns.find(path);
+  if (found == bundle.columns.end()) {
     return null_view(table, "error(" +
                                 sql_quoted("table " + std::string(table.name) +
                                            " is missing or damaged (neurolens verify tells): " + path) +
                                 ")::BOOLEAN");
   }
-  const std::set<std::string> in_file(names->begin(), names->end());
+  const std::set<std::string>& in_file = found->second;
   std::string select;
   for (const auto& column : table.columns) {
     const std::string name(column.name);
@@ -71,7 +77,7 @@ std::string stored(Connection& connection, const RunFiles& files, const CommonTi
     if (column.type == model::Type::row_id) value = "file_row_number AS " + name;
     if (in_file.contains(name)) value = name;
     if (in_file.contains(name) && name == "start_ns")
-      value = time.start(in_file.contains("track_id")) + " AS start_ns";
+      value = bundle.time.start(in_file.contains("track_id")) + " AS start_ns";
     select += (select.empty() ? "" : ", ") + value;
   }
   return "SELECT " + select + " FROM read_parquet(" + sql_quoted(path) + ", file_row_number = true)";
@@ -106,16 +112,16 @@ std::string numbered(const std::string& rows, const std::string& key) {
 }
 
 /// An op is a span, or a layer of an engine with the sum of its times.
-std::string ops_view(Connection& connection, const RunFiles& files, const CommonTime& time,
-                     const model::Table& table) {
+std::string ops_view(const Bundle& bundle, const model::Table& table) {
   const auto& spans = model::table(model::TableId::spans);
   const std::string span_ops =
       columns_of(table, column_names(spans),
                  {{"op_id", "span_id"}, {"op_type", "coalesce(op_type, name)"}, {"calls", "1::BIGINT"}}) +
-      " FROM (" + stored(connection, files, time, spans) + ") WHERE kind = 'op'";
-  if (!files.tables.contains("layers") && !files.tables.contains("layer_times")) return span_ops;
-  const std::string layers = stored(connection, files, time, model::table(model::TableId::layers));
-  const std::string times = stored(connection, files, time, model::table(model::TableId::layer_times));
+      " FROM (" + stored(bundle, spans) + ") WHERE kind = 'op'";
+  const auto& tables = bundle.files.tables;
+  if (!tables.contains("layers") && !tables.contains("layer_times")) return span_ops;
+  const std::string layers = stored(bundle, model::table(model::TableId::layers));
+  const std::string times = stored(bundle, model::table(model::TableId::layer_times));
   return span_ops + " UNION ALL " +
          columns_of(table, {"shapes", "dtypes"},
                     {{"name", "coalesce(l.name, t.name)"},
@@ -140,21 +146,19 @@ constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "
                                                 "kernel_name"};
 
 /// A launch has its name once, not with each of a thousand counters.
-std::string with_kernel_names(Connection& connection, const RunFiles& files, const CommonTime& time,
-                              const std::string& metrics) {
+std::string with_kernel_names(const Bundle& bundle, const std::string& metrics) {
   const auto& launches = model::table(model::TableId::profiled_launches);
   return "SELECT m.* REPLACE (coalesce(m.kernel_name, l.kernel_name) AS kernel_name) FROM (" + metrics +
-         ") m LEFT JOIN (" + stored(connection, files, time, launches) +
+         ") m LEFT JOIN (" + stored(bundle, launches) +
          ") l ON m.kernel_id IS NULL AND l.launch_id = m.launch_id";
 }
 
-std::string view_of(Connection& connection, const RunFiles& files, const CommonTime& time,
-                    const model::Table& table, bool linked) {
+std::string view_of(const Bundle& bundle, const model::Table& table, bool linked) {
   const std::string name(table.name);
-  if (name == "ops") return ops_view(connection, files, time, table);
-  const std::string facts = stored(connection, files, time, table);
-  if (linked && name == "kernel_metrics" && files.tables.contains("profiled_launches"))
-    return with_kernel_names(connection, files, time, facts);
+  if (name == "ops") return ops_view(bundle, table);
+  const std::string facts = stored(bundle, table);
+  if (linked && name == "kernel_metrics" && bundle.files.tables.contains("profiled_launches"))
+    return with_kernel_names(bundle, facts);
   for (const Link& link : kLinks) {
     if (!linked || link.table != name) continue;
     const std::string key(link.key);
@@ -213,12 +217,23 @@ std::string derived_folder(const std::string& bundle) {
   return bundle + "/derived/" + kDerivedVersion;
 }
 
+void use_derived(RunFiles& files, const std::string& folder) {
+  files.derived.clear();
+  files.derived_files.clear();
+  if (folder.empty() || !path_exists(folder + "/complete")) return;
+  files.derived = folder;
+  for (const auto& [name, bytes] : derived_files(folder)) files.derived_files.insert(name);
+}
+
 Result<RunFiles> run_files(const std::string& bundle) {
-  // Every question comes by here: the schema was checked when the document was written, and verify checks it
-  // again.
+  // The schema was checked when the document was written, and verify checks it again.
   NL_TRY(const nlohmann::json document, read_run_document_quickly(bundle + "/run.json"));
-  RunFiles files{bundle, derived_folder(bundle)};
-  if (!path_exists(files.derived + "/complete")) files.derived.clear();
+  return run_files(bundle, document);
+}
+
+Result<RunFiles> run_files(const std::string& bundle, const nlohmann::json& document) {
+  RunFiles files{bundle, {}};
+  use_derived(files, derived_folder(bundle));
   try {
     for (const auto& clock : document.at("clocks")) {
       files.clocks.push_back({clock.at("kind") == "unix", clock.at("base_unix_ns"),
@@ -249,25 +264,89 @@ std::vector<std::string> linked_columns(std::string_view table) {
   return {};
 }
 
+namespace {
+
+/// The columns of each file. One statement for all of them, since a statement costs more than a footer; if it
+/// fails, a file is damaged, and each is asked by itself.
+std::map<std::string, std::set<std::string>> columns_of_files(Connection& connection,
+                                                              const std::set<std::string>& paths) {
+  std::map<std::string, std::set<std::string>> columns;
+  if (paths.empty()) return columns;
+  std::string list;
+  for (const auto& path : paths) list += (list.empty() ? "" : ", ") + sql_quoted(path);
+  const auto read = connection.stream(
+      "SELECT file_name, name FROM parquet_schema([" + list + "]) WHERE num_children IS NULL",
+      [&](const Chunk& chunk) -> Result<void> {
+        for (size_t row = 0; row < chunk.size(); row++)
+          columns[std::string(chunk.text(0, row))].emplace(chunk.text(1, row));
+        return {};
+      });
+  if (read) return columns;
+  columns.clear();
+  for (const auto& path : paths) {
+    const auto names = connection.column_names("SELECT * FROM read_parquet(" + sql_quoted(path) + ")");
+    if (names) columns[path] = {names->begin(), names->end()};
+  }
+  return columns;
+}
+
+/// Tables whose files a view is made from.
+std::vector<std::string> parts_of(const std::string& view, bool linked) {
+  if (view == "ops") return {"spans", "layers", "layer_times"};
+  if (linked && view == "kernel_metrics") return {"kernel_metrics", "profiled_launches"};
+  return {view};
+}
+
+const model::Table* table_named(std::string_view name) {
+  for (const auto& table : model::all_tables()) {
+    if (table.name == name) return &table;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<CommonTime> common_time(Connection& connection, const RunFiles& files) {
+  const ClockFiles clocks{path_of(files, model::table(model::TableId::tracks)),
+                          path_of(files, model::table(model::TableId::clock_fits))};
+  return CommonTime::read(connection, files.clocks, clocks);
+}
+
 Result<void> create_views(Connection& connection, const RunFiles& files, bool linked,
-                          const std::set<std::string>& only) {
+                          const std::set<std::string>& only, ViewScope scope) {
+  NL_TRY(const CommonTime time, common_time(connection, files));
+  return create_views(connection, files, time, linked, only, scope);
+}
+
+Result<void> create_views(Connection& connection, const RunFiles& files, const CommonTime& time, bool linked,
+                          const std::set<std::string>& only, ViewScope scope) {
   std::set<std::string> wanted = only;
   for (const Link& link : kLinks) {
     if (linked && wanted.contains(std::string(link.table))) wanted.insert(std::string(link.derived));
   }
-  const ClockFiles clocks{path_of(files, model::table(model::TableId::tracks)),
-                          path_of(files, model::table(model::TableId::clock_fits))};
-  NL_TRY(const CommonTime time, CommonTime::read(connection, files.clocks, clocks));
+  if (wanted.empty()) {
+    for (const auto& table : model::all_tables()) wanted.insert(std::string(table.name));
+  }
+  std::set<std::string> paths;
+  for (const auto& view : wanted) {
+    for (const auto& part : parts_of(view, linked)) {
+      const model::Table* table = table_named(part);
+      if (table != nullptr && !path_of(files, *table).empty()) paths.insert(path_of(files, *table));
+    }
+  }
+  const Bundle bundle{files, time, columns_of_files(connection, paths)};
+  const std::string create =
+      scope == ViewScope::kEngine ? "CREATE VIEW IF NOT EXISTS " : "CREATE TEMP VIEW IF NOT EXISTS ";
+  std::string statements;
   // Derived tables first: other views refer to them.
   for (const bool derived : {true, false}) {
     for (const auto& table : model::all_tables()) {
       const std::string name(table.name);
-      if (is_derived(table) != derived || (!wanted.empty() && !wanted.contains(name))) continue;
-      NL_CHECK(
-          connection.run("CREATE VIEW " + name + " AS " + view_of(connection, files, time, table, linked)));
+      if (is_derived(table) != derived || !wanted.contains(name)) continue;
+      statements += create + name + " AS " + view_of(bundle, table, linked) + ";";
     }
   }
-  return {};
+  return statements.empty() ? Result<void>() : connection.run(statements);
 }
 
 namespace {

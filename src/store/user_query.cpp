@@ -97,7 +97,7 @@ class Confined {
     if (!syntax.refused.empty()) {
       return not_one_select("the function " + syntax.refused + " is not allowed here");
     }
-    NL_CHECK(create_views(c, files, syntax.mentions_links, syntax.tables));
+    NL_CHECK(create_views(c, files, syntax.mentions_links, syntax.tables, ViewScope::kEngine));
     self->is_select_ = syntax.is_select;
     NL_CHECK(c.run("SET enable_external_access = false"));
     NL_CHECK(c.run("SET lock_configuration = true"));
@@ -372,7 +372,7 @@ std::string with_exact_sums(const std::string& sql, const Shape& shape) {
 Result<void> prepare_select(Confined& confined, Statement& statement, const std::string& sql,
                             Watchdog& watchdog, const QueryLimits& limits) {
   const auto prepared = statement.prepare(confined.connection(), sql);
-  if (!prepared && watchdog.fired()) return query_failed(nullptr, watchdog, limits);
+  if (!prepared && (watchdog.fired() || limits.cancelled())) return query_failed(nullptr, watchdog, limits);
   NL_CHECK(prepared);
   if (!confined.is_select()) return not_one_select("not a SELECT");
   return {};

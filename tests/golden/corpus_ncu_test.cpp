@@ -7,6 +7,7 @@
 #include "analyze/run_analysis.h"
 #include "corpus.h"
 #include "ingest/adapter.h"
+#include "store/open_run.h"
 
 namespace nl::golden {
 namespace {
@@ -164,8 +165,7 @@ void expect_equal_launches(Imported& raw, Imported& details, const json& golden,
 }
 
 json counters_of(const Imported& run) {
-  store::EngineStart engine({1, 512, ""});
-  auto analysis = analyze::analyze_run(engine, run.bundle, run.document, {});
+  auto analysis = analyze::analyze_run(store::OpenRun::open(run.bundle).value(), {});
   EXPECT_TRUE(analysis) << analysis.error().message;
   return analysis ? analysis->data["counters"] : json();
 }

@@ -235,10 +235,6 @@ uint32_t Names::add(std::string_view text) {
   return it->second;
 }
 
-store::EngineOptions timeline_engine() {
-  return {1, 1024, ""};
-}
-
 Result<Timeline> load_timeline(store::Connection& connection, const store::RunFiles& files) {
   constexpr int64_t kMostRows = 100'000'000;
   for (const auto& [table, rows] : files.tables) {

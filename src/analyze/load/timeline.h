@@ -78,9 +78,6 @@ struct Timeline {
   Interval capture;                 ///< from the first start to the last end of all spans, kernels and copies
 };
 
-/// The engine that loading wants.
-store::EngineOptions timeline_engine();
-
 /// bad_input if the times of the run span more than 146 years.
 Result<Timeline> load_timeline(store::Connection& connection, const store::RunFiles& files);
 

@@ -5,6 +5,8 @@
 #include <functional>
 #include <tuple>
 
+#include "base/call_control.h"
+
 namespace nl::analyze {
 namespace {
 
@@ -196,6 +198,7 @@ std::vector<size_t> likely_periods(const std::vector<uint32_t>& sequence) {
 }
 
 double repeating_share(const std::vector<uint32_t>& sequence, size_t period) {
+  stop_if_cancelled();
   size_t matches = 0;
   for (size_t i = 0; i + period < sequence.size(); i++) matches += sequence[i] == sequence[i + period];
   return static_cast<double>(matches) / static_cast<double>(sequence.size() - period);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analyze/counter_files.inc"
+#include "base/parsed_data.h"
 #include "base/yaml.h"
 
 namespace nl::analyze {
@@ -63,7 +64,7 @@ bool overlap(const std::string& a, const std::string& b) {
 }  // namespace
 
 Result<void> CounterNames::add(std::string_view text, const std::string& file) {
-  NL_TRY(const YamlNode root, parse_yaml(std::string(text), file));
+  NL_TRY(const YamlNode root, parse_data(std::string(text), file));
   const YamlNode* list = root.find("meanings");
   if (!root.is_map() || list == nullptr || !list->is_list())
     return yaml_error(file, root.line, "a list of meanings is expected", kCounterHint);
@@ -110,6 +111,11 @@ Result<CounterNames> CounterNames::built_in() {
     NL_CHECK(names.add(file.text, std::string(file.name)));
   }
   return names;
+}
+
+Result<const CounterNames*> CounterNames::shared() {
+  static const auto* const loaded = new Result<CounterNames>(built_in());
+  return *loaded ? Result<const CounterNames*>(&**loaded) : loaded->error();
 }
 
 Result<CounterNames> CounterNames::parse(const std::string& text, const std::string& name) {

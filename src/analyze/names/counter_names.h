@@ -31,6 +31,8 @@ struct CounterName {
 class CounterNames {
  public:
   static Result<CounterNames> built_in();
+  /// The same, loaded once a process. Any thread may use it.
+  static Result<const CounterNames*> shared();
   /// `name` stands in messages. Two meanings of one name are an error.
   static Result<CounterNames> parse(const std::string& text, const std::string& name);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/parsed_data.h"
+
 namespace nl::analyze {
 namespace {
 
@@ -104,7 +106,7 @@ class RuleReader {
 };
 
 Result<PatternTable> PatternTable::load(const EmbeddedFile& file) {
-  NL_TRY(const YamlNode root, parse_yaml(std::string(file.text), std::string(file.name)));
+  NL_TRY(const YamlNode root, parse_data(std::string(file.text), std::string(file.name)));
   return RuleReader(file.name).read(root);
 }
 

@@ -117,6 +117,11 @@ Result<Taxonomy> Taxonomy::built_in() {
   return Taxonomy(std::move(kernels), std::move(ops), std::move(layers));
 }
 
+Result<const Taxonomy*> Taxonomy::shared() {
+  static const auto* const loaded = new Result<Taxonomy>(built_in());
+  return *loaded ? Result<const Taxonomy*>(&**loaded) : loaded->error();
+}
+
 Result<void> Taxonomy::check() const {
   for (const PatternTable* table : {&kernels_, &ops_, &layers_}) NL_CHECK(table->check());
   return {};

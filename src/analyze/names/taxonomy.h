@@ -22,6 +22,8 @@ class Taxonomy {
  public:
   /// The rules that the build put into the binary.
   static Result<Taxonomy> built_in();
+  /// The same, loaded once a process. Any thread may use it.
+  static Result<const Taxonomy*> shared();
 
   KernelIdentity kernel(std::string_view raw_name) const;
   /// aten::mm, AddmmBackward0, c10d::allreduce_, MatMul.

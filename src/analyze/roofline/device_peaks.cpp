@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analyze/hardware_files.inc"
+#include "base/parsed_data.h"
 #include "base/yaml.h"
 
 namespace nl::analyze {
@@ -241,7 +242,7 @@ Known<double> DevicePeaks::peak(std::string_view dtype, bool is_dense) const {
 }
 
 Result<void> PeakTable::add(std::string_view text, const std::string& name, int rank) {
-  NL_TRY(const YamlNode root, parse_yaml(std::string(text), name));
+  NL_TRY(const YamlNode root, parse_data(std::string(text), name));
   const YamlNode* devices = root.find("devices");
   if (!root.is_map() || devices == nullptr || !devices->is_list()) {
     return yaml_error(name, root.line, "a list of devices is expected", kPeaksHint);
@@ -255,12 +256,16 @@ Result<void> PeakTable::add(std::string_view text, const std::string& name, int 
   return {};
 }
 
+/// Read once a process; copies share the entries.
 Result<PeakTable> PeakTable::built_in() {
-  PeakTable table;
-  for (const auto& file : kHardwareFiles) {
-    NL_CHECK(table.add(file.text, std::string(file.name), kBuiltInRank));
-  }
-  return table;
+  static const auto* const loaded = new Result<PeakTable>([]() -> Result<PeakTable> {
+    PeakTable table;
+    for (const auto& file : kHardwareFiles) {
+      NL_CHECK(table.add(file.text, std::string(file.name), kBuiltInRank));
+    }
+    return table;
+  }());
+  return *loaded;
 }
 
 Result<PeakTable> PeakTable::with_file(const std::string& text, const std::string& name) {

@@ -507,7 +507,8 @@ Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connect
                                                       const store::RunFiles& files, const json& hardware,
                                                       const PeakTable& peaks, int64_t top) {
   if (!files.tables.contains("profiled_launches")) return std::optional<CountersAnswer>();
-  NL_TRY(const CounterNames names, CounterNames::built_in());
+  NL_TRY(const CounterNames* const built_in, CounterNames::shared());
+  const CounterNames& names = *built_in;
   NL_TRY(std::vector<CountedLaunch> launches, read_launches(connection));
   PeaksByDevice by_device;
   CountersAnswer answer{.launches = static_cast<int64_t>(launches.size())};

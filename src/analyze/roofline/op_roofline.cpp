@@ -8,6 +8,7 @@
 
 #include "analyze/roofline/roofline.h"
 #include "analyze/time/attribution.h"
+#include "base/call_control.h"
 
 namespace nl::analyze {
 namespace {
@@ -232,7 +233,9 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
   const bool no_shapes = arguments.texts.size() == 0;
   Models models(run, arguments);
   std::map<std::pair<uint32_t, std::string>, RooflineRow> rows;
+  CancelPoll poll;
   for (const auto& [span, work] : work_of_ops(device, run.timeline.spans.size())) {
+    poll();
     if (!contains(window, work.first_start)) continue;
     if (no_shapes) {
       table.without_model["no shapes in the source"] += work.kernel_ns;

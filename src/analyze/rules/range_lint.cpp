@@ -8,6 +8,7 @@
 #include "analyze/range_files.inc"
 #include "base/files.h"
 #include "base/yaml.h"
+#include "store/open_run.h"
 #include "store/run_summary.h"
 
 namespace nl::analyze {
@@ -157,13 +158,10 @@ class RangeLint {
 
 }  // namespace
 
-Result<json> lint_ranges(store::EngineStart& start, const std::string& bundle, const json& document,
-                         const LintOptions& options) {
+Result<json> lint_ranges(store::OpenRun& run, const LintOptions& options) {
   NL_TRY(const NameList names, name_list(options.names_file));
-  NL_TRY(const auto files, store::run_files(bundle));
-  NL_TRY(const auto engine, start.get());
-  NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false, {"spans", "kernels", "copies"}));
+  NL_TRY(store::Connection * asked, run.ask({"spans", "kernels", "copies"}));
+  store::Connection& connection = *asked;
   RangeLint lint(names, options);
   NL_CHECK(connection.stream(kRanges, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) lint.add(chunk, i);
@@ -174,7 +172,7 @@ Result<json> lint_ranges(store::EngineStart& start, const std::string& bundle, c
     if (!chunk.is_null(1, 0)) window_ns = chunk.int64s(1)[0];
     return {};
   }));
-  return lint.result(window_ns, lost_ends(document));
+  return lint.result(window_ns, lost_ends(run.document()));
 }
 
 }  // namespace nl::analyze

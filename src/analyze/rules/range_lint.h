@@ -7,8 +7,11 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "store/engine.h"
 #include "store/run_views.h"
+
+namespace nl::store {
+class OpenRun;
+}
 
 namespace nl::analyze {
 
@@ -19,8 +22,7 @@ struct LintOptions {
 
 /// {ranges, names, coverage {window_ns, covered_ns, share}, faults [{fault, count, examples [...]}],
 /// unknown_names
-/// [...], faulty}. `document` is run.json.
-Result<nlohmann::json> lint_ranges(store::EngineStart& engine, const std::string& bundle,
-                                   const nlohmann::json& document, const LintOptions& options);
+/// [...], faulty}.
+Result<nlohmann::json> lint_ranges(store::OpenRun& run, const LintOptions& options);
 
 }  // namespace nl::analyze

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/parsed_data.h"
 #include "base/yaml.h"
 #include "model/labels.h"
 
@@ -60,7 +61,7 @@ class Draft {
 
   void read() {
     rule_.origin = source_.name;
-    auto root = parse_yaml(source_.text, source_.name);
+    auto root = parse_data(source_.text, source_.name);
     if (!root) return fault_of_yaml(root.error());
     if (!root->is_map()) return fault(std::max(root->line, 1), "a rule is expected", kRuleForm);
     read_members(*root);
@@ -328,6 +329,14 @@ std::string_view confidence_name(Confidence confidence) {
       return "high";
   }
   return "low";
+}
+
+std::vector<std::string> expressions_in(const RuleText& text) {
+  Draft draft(text);
+  draft.read();
+  std::vector<std::string> expressions;
+  for (const auto& pending : draft.pending()) expressions.push_back(pending.text);
+  return expressions;
 }
 
 Result<std::vector<RuleReading>> read_rules(store::Connection& connection,

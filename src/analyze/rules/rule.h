@@ -84,6 +84,9 @@ inline constexpr int64_t kMaxRuleBytes = 64 * 1024;
 Result<std::vector<RuleReading>> read_rules(store::Connection& connection,
                                             const std::vector<RuleText>& texts);
 
+/// The expressions in a rule, as they stand there.
+std::vector<std::string> expressions_in(const RuleText& text);
+
 /// bad_input "name:line:column: what".
 Error rule_error(const std::string& name, const RuleFault& fault);
 

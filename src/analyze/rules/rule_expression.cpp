@@ -1,12 +1,14 @@
 #include "analyze/rules/rule_expression.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <set>
 
 #include "base/json.h"
+#include "base/parsed_data.h"
 #include "base/text.h"
 
 namespace nl::analyze {
@@ -418,10 +420,13 @@ std::string parse_statement(const std::vector<std::string>& texts) {
 class ExpressionReader {
  public:
   static Expression read(const std::string& text, const json& parsed) {
+    if (parsed.is_discarded()) refuse("a number is too large");  // the engine writes Infinity
+    return of(text, walk(only_item(parsed), 0));
+  }
+  static Expression of(const std::string& text, ExpressionNode root) {
     Expression expression;
     expression.text_ = text;
-    if (parsed.is_discarded()) refuse("a number is too large");  // the engine writes Infinity
-    expression.root_ = walk(only_item(parsed), 0);
+    expression.root_ = std::move(root);
     expression.unit_ = type_of(expression.root_);
     collect_needed(expression.root_, expression.needed_);
     return expression;
@@ -429,6 +434,60 @@ class ExpressionReader {
 };
 
 namespace {
+
+// ---- Parsed before the build: a line for each node, from the root down: KIND OFFSET PARTS VALUE, where the
+// offset is -1 if it is not known, and the value is a number or the id of a metric.
+
+void append_node(std::string& out, const ExpressionNode& node) {
+  const int64_t offset = node.offset ? static_cast<int64_t>(*node.offset) : -1;
+  out += std::to_string(static_cast<int>(node.kind)) + " " + std::to_string(offset) + " " +
+         std::to_string(node.parts.size()) + " ";
+  char number[64];
+  if (node.kind == Kind::kNumber) out.append(number, std::to_chars(number, number + 64, node.number).ptr);
+  if (node.metric != Metric::kCount) out += metric_info(node.metric).id;
+  out += "\n";
+  for (const auto& part : node.parts) append_node(out, part);
+}
+
+template <class Number>
+Number take_number(std::string_view& text) {
+  Number number = 0;
+  const char* const end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (!text.empty()) text.remove_prefix(1);
+  return number;
+}
+
+/// Throws Refused if a metric has gone since; the text is then parsed again.
+ExpressionNode take_node(std::string_view& lines) {
+  ExpressionNode node;
+  node.kind = static_cast<Kind>(take_number<int>(lines));
+  if (const auto offset = take_number<int64_t>(lines); offset >= 0) node.offset = static_cast<size_t>(offset);
+  const auto parts = take_number<size_t>(lines);
+  if (node.kind == Kind::kNumber) {
+    node.number = take_number<double>(lines);
+  } else {
+    const std::string_view name = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(name.size() + 1);
+    if (!name.empty()) {
+      const auto metric = find_metric(std::string(name));
+      if (!metric) refuse("no metric is called " + std::string(name));
+      node.metric = *metric;
+    }
+  }
+  for (size_t i = 0; i < parts; i++) node.parts.push_back(take_node(lines));
+  return node;
+}
+
+std::optional<Expression> parsed_before(const std::string& text) {
+  auto lines = parsed_expression(text);
+  if (!lines) return std::nullopt;
+  try {
+    return ExpressionReader::of(text, take_node(*lines));
+  } catch (const Refused&) {
+    return std::nullopt;
+  }
+}
 
 ReadExpression read_one(const std::string& text, std::string_view tree) {
   try {
@@ -462,8 +521,32 @@ Known<bool> Expression::truth(const MetricSet& metrics) const {
   return truth_of(root_, metrics, text_);
 }
 
+std::string expression_lines(const Expression& expression) {
+  std::string lines;
+  append_node(lines, expression.root_);
+  return lines;
+}
+
 Result<std::vector<ReadExpression>> read_expressions(store::Connection& connection,
                                                      const std::vector<std::string>& texts) {
+  std::vector<ReadExpression> all;
+  std::vector<std::string> unknown;
+  std::vector<size_t> places;
+  for (const auto& text : texts) {
+    auto expression = parsed_before(text);
+    if (!expression) {
+      places.push_back(all.size());
+      unknown.push_back(text);
+    }
+    all.emplace_back(expression ? std::move(*expression) : Expression());
+  }
+  NL_TRY(auto parsed, parse_expressions(connection, unknown));
+  for (size_t i = 0; i < places.size(); i++) all[places[i]] = std::move(parsed[i]);
+  return all;
+}
+
+Result<std::vector<ReadExpression>> parse_expressions(store::Connection& connection,
+                                                      const std::vector<std::string>& texts) {
   std::vector<ReadExpression> all(texts.size(), ExpressionFault{"not read"});
   std::map<std::string_view, std::vector<size_t>> places;  // rules say many things twice
   for (size_t i = 0; i < texts.size(); i++) {

@@ -68,6 +68,7 @@ class Expression {
 
  private:
   friend class ExpressionReader;
+  friend std::string expression_lines(const Expression& expression);
 
   std::string text_;
   ExpressionNode root_;
@@ -86,7 +87,14 @@ inline constexpr size_t kMaxExpressionBytes = 4096;
 
 /// One result for each text. All texts go through the parser in one statement, since a statement costs more
 /// than an expression.
+/// Those of the built-in rules were parsed before the build (data/parsed.txt).
 Result<std::vector<ReadExpression>> read_expressions(store::Connection& connection,
                                                      const std::vector<std::string>& texts);
+/// The same, whatever was parsed before: asks the engine for each of them.
+Result<std::vector<ReadExpression>> parse_expressions(store::Connection& connection,
+                                                      const std::vector<std::string>& texts);
+
+/// The lines of an expression in data/parsed.txt.
+std::string expression_lines(const Expression& expression);
 
 }  // namespace nl::analyze

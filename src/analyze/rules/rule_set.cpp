@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <span>
 
 #include "analyze/rule_files.inc"
@@ -11,14 +13,6 @@ namespace nl::analyze {
 namespace {
 
 constexpr size_t kMaxRules = 1000;
-
-std::vector<RuleText> built_in_texts() {
-  std::vector<RuleText> texts;
-  for (const EmbeddedFile& file : kRuleFiles) {
-    texts.push_back({"rules/" + std::string(file.name), std::string(file.text)});
-  }
-  return texts;
-}
 
 Result<std::vector<RuleText>> folder_texts(const std::string& folder) {
   std::error_code unknown;
@@ -64,24 +58,27 @@ Result<void> add_rules(RuleSet& set, std::vector<Rule> rules) {
   return {};
 }
 
-/// All texts of all folders are parsed at once.
-Result<RuleSet> rules_of(store::Connection& connection, const std::vector<std::vector<RuleText>>& groups) {
-  std::vector<RuleText> texts;
-  for (const auto& group : groups) texts.insert(texts.end(), group.begin(), group.end());
+Result<std::vector<Rule>> rules_of(store::Connection& connection, const std::vector<RuleText>& texts) {
   NL_TRY(auto readings, read_rules(connection, texts));
-  RuleSet set;
-  size_t next = 0;
-  for (size_t g = 0; g < groups.size(); g++) {
-    std::vector<Rule> rules;
-    for (const auto& text : groups[g]) {
-      RuleReading& reading = readings[next++];
-      if (!reading.rule) return rule_error(text.name, reading.faults.front());
-      if (g == 0) reading.rule->origin = kBuiltIn;
-      rules.push_back(std::move(*reading.rule));
-    }
-    NL_CHECK(add_rules(set, std::move(rules)));
+  std::vector<Rule> rules;
+  for (size_t i = 0; i < texts.size(); i++) {
+    if (!readings[i].rule) return rule_error(texts[i].name, readings[i].faults.front());
+    rules.push_back(std::move(*readings[i].rule));
   }
-  return set;
+  return rules;
+}
+
+/// Read once a process, with the first connection that comes by.
+Result<std::vector<Rule>> built_in_rules(store::Connection& connection) {
+  static std::mutex mutex;
+  static std::optional<std::vector<Rule>> known;
+  const std::lock_guard lock(mutex);
+  if (!known) {
+    NL_TRY(auto rules, rules_of(connection, built_in_rule_texts()));
+    for (Rule& rule : rules) rule.origin = kBuiltIn;
+    known = std::move(rules);
+  }
+  return *known;
 }
 
 }  // namespace
@@ -91,18 +88,28 @@ const Rule* RuleSet::find(std::string_view id) const {
   return at == rules.end() ? nullptr : &*at;
 }
 
+std::vector<RuleText> built_in_rule_texts() {
+  std::vector<RuleText> texts;
+  for (const EmbeddedFile& file : kRuleFiles) {
+    texts.push_back({"rules/" + std::string(file.name), std::string(file.text)});
+  }
+  return texts;
+}
+
 Result<RuleText> read_rule_file(const std::string& path) {
   NL_TRY(std::string text, read_small_file(path, kMaxRuleBytes));
   return RuleText{path, std::move(text)};
 }
 
 Result<RuleSet> load_rules(store::Connection& connection, const std::vector<std::string>& folders) {
-  std::vector<std::vector<RuleText>> groups = {built_in_texts()};
+  RuleSet set;
+  NL_TRY(auto built_in, built_in_rules(connection));
+  NL_CHECK(add_rules(set, std::move(built_in)));
   for (const auto& folder : folders) {
-    NL_TRY(auto texts, folder_texts(folder));
-    groups.push_back(std::move(texts));
+    NL_TRY(const auto texts, folder_texts(folder));
+    NL_TRY(auto rules, rules_of(connection, texts));
+    NL_CHECK(add_rules(set, std::move(rules)));
   }
-  NL_TRY(RuleSet set, rules_of(connection, groups));
   std::sort(set.rules.begin(), set.rules.end(), [](const Rule& a, const Rule& b) { return a.id < b.id; });
   return set;
 }

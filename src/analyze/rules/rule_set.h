@@ -30,6 +30,8 @@ inline constexpr char kBuiltIn[] = "built-in";
 
 /// Every *.yaml of a folder holds one rule; later folders count before earlier ones. Any fault is an error
 /// with file and line.
+std::vector<RuleText> built_in_rule_texts();
+
 Result<RuleSet> load_rules(store::Connection& connection, const std::vector<std::string>& folders);
 
 /// A rule file of at most 64 KiB.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyze/load/launches.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 namespace {
@@ -306,18 +307,19 @@ CollectivesAnswer collectives_of(const Calls& calls, const LoadedFits& fits, int
   return Report(calls, fits, window_ns).build();
 }
 
-Result<CollectivesAnswer> run_collectives(store::Engine& engine, const store::RunFiles& files,
-                                          const IntervalSet& window) {
-  NL_TRY(auto stored, engine.connect());
-  NL_CHECK(stored.run("CREATE SCHEMA stored; USE stored"));
-  NL_CHECK(assemble::create_stored_views(stored, files, files.derived));
-  NL_TRY(auto calls, assemble::load_collectives(stored));
+Result<CollectivesAnswer> run_collectives(store::OpenRun& run, const IntervalSet& window) {
+  Calls calls;
   LoadedFits fits;
-  if (!calls.empty()) {
-    NL_CHECK(store::create_views(stored, files, false, {"clock_fits"}));
-    NL_TRY(fits, assemble::load_clock_fits(stored, files.clocks));
+  NL_TRY(store::Connection * views, run.ask({"kernels", "clock_fits"}));
+  NL_TRY(const bool any, assemble::has_collectives(*views));
+  if (any) {
+    // On the sources' own clocks, which needs other views and so another connection.
+    NL_TRY(store::Engine * engine, run.engine());
+    NL_TRY(auto stored, engine->connect());
+    NL_CHECK(assemble::create_stored_views(stored, run.files(), run.files().derived));
+    NL_TRY(calls, assemble::load_collectives(stored));
+    NL_TRY(fits, assemble::load_clock_fits(*views, run.files().clocks));
   }
-  NL_CHECK(stored.run("USE main; DROP SCHEMA stored CASCADE"));
   int64_t length = 0;
   for (const Interval& part : window) length += part.length();
   return collectives_of(calls_inside(std::move(calls), fits, window), fits, length);

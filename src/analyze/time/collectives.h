@@ -12,6 +12,10 @@
 #include "assemble/collective_match.h"
 #include "store/run_views.h"
 
+namespace nl::store {
+class OpenRun;
+}
+
 namespace nl::analyze {
 
 /// One collective over its ranks: the quickest call shows what the transfer takes, longer ones waited.
@@ -46,7 +50,6 @@ std::vector<assemble::CollectiveCall> calls_inside(std::vector<assemble::Collect
                                                    const IntervalSet& window);
 
 /// Of a run, in a window of common time.
-Result<CollectivesAnswer> run_collectives(store::Engine& engine, const store::RunFiles& files,
-                                          const IntervalSet& window);
+Result<CollectivesAnswer> run_collectives(store::OpenRun& run, const IntervalSet& window);
 
 }  // namespace nl::analyze

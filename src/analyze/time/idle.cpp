@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "analyze/load/host_calls.h"
+#include "base/call_control.h"
 
 namespace nl::analyze {
 namespace {
@@ -243,7 +244,9 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
   const IntervalSet setup = device.is_host ? setup_ranges(run) : IntervalSet{};
   RecordedSoFar recorded;
   size_t next = 0;
+  CancelPoll poll;
   for (const Interval& idle : subtract({run.capture}, device.busy)) {
+    poll();
     for (; next < device.work.size() && device.work[next].start < idle.end; next++)
       recorded.add(device.work[next]);
     const bool none_left = next == device.work.size();
@@ -274,7 +277,9 @@ std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
   }
   std::sort(asked.begin(), asked.end(),
             [&](size_t a, size_t b) { return pieces[a].time.begin < pieces[b].time.begin; });
+  CancelPoll poll;
   for (uint32_t i = 0; i < run.spans.size(); i++) {
+    poll();
     const Interval span = run.spans.interval(i);
     auto it = std::upper_bound(asked.begin(), asked.end(), span.begin,
                                [&](int64_t t, size_t p) { return t < pieces[p].time.end; });

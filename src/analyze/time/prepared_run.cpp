@@ -1,6 +1,7 @@
 #include "analyze/time/prepared_run.h"
 
 #include "analyze/names/taxonomy.h"
+#include "base/call_control.h"
 
 namespace nl::analyze {
 namespace {
@@ -24,6 +25,7 @@ NameClasses classes_of(const Timeline& run, const Taxonomy& taxonomy) {
     if (run.spans.kind[i] == model::SpanKind::op) as_op[run.spans.op_type[i]] = true;
   }
   for (uint32_t id = 0; id < run.names.size(); id++) {
+    if (id % 256 == 0) stop_if_cancelled();
     if (as_span[id]) classes.kernel[id] = class_of_device_span(taxonomy, run.names[id]);
     if (as_kernel[id]) classes.kernel[id] = taxonomy.kernel(run.names[id]).op_class;
     if (as_op[id]) classes.op[id] = taxonomy.op(run.names[id]);
@@ -54,11 +56,15 @@ Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunF
   PreparedRun run;
   NL_TRY(run.timeline, load_timeline(connection, files));
   run.classes = classes_of(run.timeline, taxonomy);
+  NL_CHECK(check_cancelled());
   std::vector<Device> devices = devices_of(run.timeline, run.classes);
+  NL_CHECK(check_cancelled());
   run.windows = find_windows(run.timeline, devices, phases);
+  NL_CHECK(check_cancelled());
   run.host = std::make_unique<HostActivity>(run.timeline);
   NL_TRY(const IntervalSet waits, stream_waits(connection, files));
   for (Device& device : devices) {
+    NL_CHECK(check_cancelled());
     DeviceState state;
     state.idle = explain_idle(run.timeline, device, *run.host, waits);
     state.launches = launches_of(run.timeline, device);

@@ -14,7 +14,7 @@
 #include "ops/runs/iteration_times.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
-#include "store/run_summary.h"
+#include "store/open_run.h"
 
 namespace nl::ops {
 namespace {
@@ -53,14 +53,16 @@ Result<json> one_row(store::Connection& connection, const std::string& sql) {
 
 /// By the profiler: its own events around a run and for each node. Layers that are only summed up have no
 /// time of a run around them.
-Result<json> node_times(store::Connection& connection, const store::RunFiles& files) {
-  if (files.tables.contains("layer_times")) {
-    NL_CHECK(store::create_views(connection, files, false, {"layer_times"}));
-    return one_row(connection,
+Result<json> node_times(store::OpenRun& run) {
+  if (run.has("layer_times")) {
+    NL_TRY(store::Connection * views, run.ask({"layer_times"}));
+    return one_row(*views,
                    "SELECT coalesce(max(iterations), 0), NULL::BIGINT, sum(total_ns)::BIGINT, "
                    "coalesce(sum(iterations), 0)::BIGINT FROM layer_times");
   }
-  NL_CHECK(store::create_views(connection, files, true, {"spans"}));
+  NL_TRY(store::Engine * engine, run.engine());
+  NL_TRY(auto connection, engine->connect());
+  NL_CHECK(store::create_views(connection, run.files(), true, {"spans"}));
   return one_row(connection,
                  "WITH op AS (SELECT span_id, op_id, parent_id, dur_ns FROM spans WHERE kind = 'op'), "
                  "outer_op AS (SELECT op.* FROM op LEFT JOIN spans around ON around.span_id = op.parent_id "
@@ -72,13 +74,11 @@ Result<json> node_times(store::Connection& connection, const store::RunFiles& fi
 
 /// `times` for the text, and both in JSON.
 Result<json> figures_of(const std::string& bundle, std::optional<IterationTimes>& times) {
-  NL_TRY(const auto files, store::run_files(bundle));
-  NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
-  NL_TRY(auto connection, engine->connect());
-  NL_TRY(times, iteration_times(connection, files));
+  NL_TRY(const auto open, store::OpenRun::open(bundle));
+  NL_TRY(times, iteration_times(*open));
   json nodes = {{"runs", 0}, {"run_ns", 0}, {"node_ns", 0}, {"nodes", 0}};
-  if (files.tables.contains("spans") || files.tables.contains("layer_times")) {
-    NL_TRY(nodes, node_times(connection, files));
+  if (open->has("spans") || open->has("layer_times")) {
+    NL_TRY(nodes, node_times(*open));
   }
   return json{{"times", to_json_tree(times)}, {"nodes", std::move(nodes)}};
 }

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "analyze/names/kernel_name.h"
-#include "store/run_summary.h"
+#include "store/open_run.h"
 
 namespace nl::ops {
 namespace {
@@ -113,21 +113,19 @@ nlohmann::json replay_choice_json(const ReplayChoice& choice) {
 }
 
 Result<void> read_launches(const std::string& bundle, LaunchOrder& launches) {
-  NL_TRY(const auto files, store::run_files(bundle));
-  if (!files.tables.contains("kernels")) return {};
-  NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
-  NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false, {"kernels", "tracks"}));
+  NL_TRY(const auto open, store::OpenRun::open(bundle));
+  if (!open->has("kernels")) return {};
+  NL_TRY(store::Connection * connection, open->ask({"kernels", "tracks"}));
   const auto text = [](const store::Chunk& chunk, size_t column, size_t row) {
     return chunk.is_null(column, row) ? std::string_view() : chunk.text(column, row);
   };
-  return connection.stream("SELECT name, short_name, dur_ns FROM kernels ORDER BY start_ns, kernel_id",
-                           [&](const store::Chunk& chunk) -> Result<void> {
-                             for (size_t i = 0; i < chunk.size(); i++)
-                               launches.add(text(chunk, 0, i), text(chunk, 1, i),
-                                            chunk.is_null(2, i) ? 0 : chunk.int64s(2)[i]);
-                             return {};
-                           });
+  return connection->stream("SELECT name, short_name, dur_ns FROM kernels ORDER BY start_ns, kernel_id",
+                            [&](const store::Chunk& chunk) -> Result<void> {
+                              for (size_t i = 0; i < chunk.size(); i++)
+                                launches.add(text(chunk, 0, i), text(chunk, 1, i),
+                                             chunk.is_null(2, i) ? 0 : chunk.int64s(2)[i]);
+                              return {};
+                            });
 }
 
 }  // namespace nl::ops

@@ -52,7 +52,8 @@ std::string joined(const std::vector<std::string>& paths) {
 
 /// One file of the run to be.
 struct Input {
-  std::string path;
+  std::string path;  ///< or the name of a source that is no file
+  ImportSource given;
   std::unique_ptr<ingest::ByteSource> source;
   ingest::ChosenAdapter chosen;
   const capture::ReportKind* report = nullptr;  ///< if it must be converted first
@@ -103,11 +104,19 @@ std::optional<int32_t> rank_in(const std::string& file_name) {
   return end.ec == std::errc() && rank >= 0 ? std::optional(rank) : std::nullopt;
 }
 
+/// Bytes that are no file are read once more.
+Result<std::string> sha256_of(const Input& input) {
+  if (input.given.is_file) return sha256_of_file(input.path);
+  NL_TRY(const auto source, input.given.open());
+  NL_CHECK(source->drain());
+  return source->sha256();
+}
+
 /// Files of one role, such as the traces of several ranks, come in the order of their bytes' hashes: the
 /// order in which they were named must not matter.
 Result<void> order_by_content(std::vector<Input>& inputs) {
   for (Input& input : inputs) {
-    NL_TRY(input.sha256, sha256_of_file(input.path));
+    NL_TRY(input.sha256, sha256_of(input));
   }
   std::sort(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) {
     return std::tie(a.chosen.role, a.sha256) < std::tie(b.chosen.role, b.sha256);
@@ -132,24 +141,26 @@ Result<void> order_inputs(std::vector<Input>& inputs, bool as_one) {
 }
 
 /// Reports that only their vendor can read count as the format that they are converted to.
-Result<Input> open_input(const Context& context, const std::string& path, const std::string& format) {
-  ingest::PipeWait wait;
-  wait.cancelled = context.cancelled;
-  NL_TRY(auto source, ingest::open_file(path, std::move(wait)));
+Result<Input> open_input(const ImportSource& given, const std::string& format) {
+  NL_TRY(auto source, given.open());
   const auto* report = capture::report_kind(source->head());
   if (report != nullptr && !format.empty() && format != report->format) report = nullptr;
   const std::string wanted = report != nullptr ? std::string(report->format) : format;
-  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(path), wanted));
-  return Input{path, std::move(source), chosen, report, {}, {}};
+  if (report != nullptr && !given.is_file) {
+    return Error{ErrorCode::kUnsupported, "only its vendor's tool can read it, and that wants a file",
+                 "save it and import the file"};
+  }
+  NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(given.name), wanted));
+  return Input{given.name, given, std::move(source), chosen, report, {}, {}};
 }
 
-Result<std::vector<Input>> open_inputs(const Context& context, const std::vector<std::string>& paths,
+Result<std::vector<Input>> open_inputs(const std::vector<ImportSource>& sources,
                                        const ImportOptions& options) {
   std::vector<Input> inputs;
-  for (const auto& path : paths) {
-    auto input = open_input(context, path, options.format);
-    if (!input) return with_path(std::move(input.error()), path);
-    if (options.rank_from_name) input->rank = rank_in(base_name(path));
+  for (const ImportSource& given : sources) {
+    auto input = open_input(given, options.format);
+    if (!input) return with_path(std::move(input.error()), given.name);
+    if (options.rank_from_name) input->rank = rank_in(base_name(given.name));
     inputs.push_back(std::move(*input));
   }
   NL_CHECK(order_inputs(inputs, options.as_one));
@@ -195,15 +206,17 @@ struct Parent {
 Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& inputs,
                               std::vector<store::SourceFile> sources, const nlohmann::json& options) {
   for (const Input& input : inputs) {
-    const auto bytes = file_size(input.path);
-    if (!bytes || *bytes == 0) return std::string();
-    NL_TRY(const bool possible, ledger.has_source_of_size(*bytes));
-    if (!possible) return std::string();
+    if (input.given.is_file) {
+      const auto bytes = file_size(input.path);
+      if (!bytes || *bytes == 0) return std::string();
+      NL_TRY(const bool possible, ledger.has_source_of_size(*bytes));
+      if (!possible) return std::string();
+    }
     store::SourceFile& source = sources.emplace_back();
     source.role = input.chosen.role;
     source.sha256 = input.sha256;
     if (source.sha256.empty()) {
-      NL_TRY(source.sha256, sha256_of_file(input.path));
+      NL_TRY(source.sha256, sha256_of(input));
     }
   }
   const std::string run_id = store::run_id_of(sources, options);
@@ -391,7 +404,8 @@ namespace {
 
 Result<Parent> read_parent(store::Ledger& ledger, const std::string& run_id) {
   Parent parent{ledger.run_folder(run_id), {}, {}};
-  NL_TRY(parent.document, store::read_run_document(parent.bundle + "/run.json"));
+  NL_TRY(const auto document, store::shared_run_document(parent.bundle + "/run.json"));
+  parent.document = *document;
   NL_TRY(parent.sources, store::sources_of(parent.document));
   return parent;
 }
@@ -405,17 +419,31 @@ Result<std::optional<ImportReport>> already_there(Context& context, store::Ledge
   NL_TRY(const auto listed, ledger.find(known, 1));
   if (listed.empty()) NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), on_the_way)));
   if (!on_the_way) NL_CHECK(ledger.keep(known));
-  NL_TRY(auto document, store::read_run_document(ledger.run_folder(known) + "/run.json"));
-  return std::optional(ImportReport{known, false, paths, std::move(document)});
+  NL_TRY(const auto document, store::shared_run_document(ledger.run_folder(known) + "/run.json"));
+  return std::optional(ImportReport{known, false, paths, *document});
 }
 
 }  // namespace
 
 Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
                                   const std::vector<std::string>& paths, const ImportOptions& options) {
+  std::vector<ImportSource> sources;
+  for (const std::string& path : paths) {
+    const auto open = [path, cancelled = context.cancelled] {
+      return ingest::open_file(path, {.cancelled = cancelled});
+    };
+    sources.push_back({path, open, true});
+  }
+  return import_sources(context, ledger, sources, options);
+}
+
+Result<ImportReport> import_sources(Context& context, store::Ledger& ledger,
+                                    const std::vector<ImportSource>& sources, const ImportOptions& options) {
   // Hashing, waits for the ledger and the last writers ask the scope whether they shall stop.
-  const CallScope scope({context.cancelled, {}});
-  NL_TRY(auto inputs, open_inputs(context, paths, options));
+  const CallScope scope(control_of(context));
+  std::vector<std::string> paths;
+  for (const ImportSource& source : sources) paths.push_back(source.name);
+  NL_TRY(auto inputs, open_inputs(sources, options));
   std::optional<Parent> parent;
   if (!options.add_to.empty()) {
     NL_TRY(parent, read_parent(ledger, options.add_to));

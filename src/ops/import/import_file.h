@@ -1,9 +1,12 @@
 #pragma once
 // The use case "import": ingest -> store -> assemble -> ledger, for the files of one run.
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "ingest/source/byte_source.h"
 #include "ops/operation.h"
 #include "store/ledger.h"
 
@@ -27,7 +30,19 @@ struct ImportReport {
   nlohmann::json document;  ///< run.json
 };
 
-/// Several paths are the files of one run, each with a role of its own; their order does not matter.
+/// Where the bytes of one source of a run come from: a file of this machine, an upload, an object of a
+/// bucket.
+struct ImportSource {
+  std::string name;  ///< what messages and the receipt call it; its end may tell the format
+  /// The bytes from their beginning; may be asked for more than once.
+  std::function<Result<std::unique_ptr<ingest::ByteSource>>()> open;
+  bool is_file = false;  ///< the name is a path of this machine
+};
+
+/// Several sources are those of one run, each with a role of its own; their order does not matter.
+Result<ImportReport> import_sources(Context& context, store::Ledger& ledger,
+                                    const std::vector<ImportSource>& sources, const ImportOptions& options);
+/// The same with files.
 Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
                                   const std::vector<std::string>& paths, const ImportOptions& options);
 

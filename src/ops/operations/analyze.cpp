@@ -27,20 +27,21 @@ constexpr char kParameters[] = R"({
   }})";
 
 Result<Outcome> run(Context& context, const json& parameters) {
+  const auto engine = store::EngineStart::leased(store::reading_engine());
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto options, analysis_options(parameters));
-  NL_TRY(auto analysis, analyze_named(named, options));
+  NL_TRY(const auto open, open_derived(named, engine));
+  NL_TRY(auto analysis, analyze::analyze_run(open, options));
   AnalyzedRun answer{.run_id = named.run_id, .analysis = std::move(analysis.data)};
-  NL_TRY(const auto files, store::run_files(named.bundle));
-  NL_TRY(answer.iterations, iteration_times(files));
-  NL_TRY(answer.analysis.recorded_times, recorded_part(files, options.window, options.top));
+  NL_TRY(answer.iterations, iteration_times(*open));
+  NL_TRY(answer.analysis.recorded_times, recorded_part(*open, options.window, options.top));
   Outcome outcome = answered(answer);
   if (std::string warning = overhead_warning(answer.iterations); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
   const std::string id = short_id(named.run_id);
   if (answer.analysis.steps.count != 0 && options.window == "whole")
     outcome.next.push_back(suggested("analyze", {{"run", id}, {"window", "step:0"}}));
-  if (answer.analysis.devices.empty() && files.tables.contains("samples"))
+  if (answer.analysis.devices.empty() && open->has("samples"))
     outcome.next.push_back(suggested("show", {{"run", id}}));  // where the processors' time went
   if (!answer.analysis.findings.empty()) outcome.next.push_back(suggested("findings", {{"run", id}}));
   return outcome;

@@ -49,9 +49,10 @@ constexpr char kParameters[] = R"({
   }})";
 
 Result<compare::RunInput> input_of(Context& context, store::Ledger& ledger, const std::string& name) {
-  NL_TRY(const auto named, resolve_run(context, name));
+  NL_TRY(const auto named, resolve_run(context, ledger, name));
   compare::RunInput input{named.bundle, {named.run_id, {}, {}}};
-  NL_TRY(input.facts.document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(const auto document, store::shared_run_document(named.bundle + "/run.json"));
+  input.facts.document = *document;
   NL_TRY(const auto labels, ledger.labels(named.run_id, input.facts.document));
   input.facts.labels = store::counting_values(labels);
   return input;

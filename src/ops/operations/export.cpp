@@ -37,9 +37,9 @@ using Labels = std::map<std::string, std::string>;
 
 /// What people said of the run goes along. What the source says of its software is there anyway.
 Result<Labels> labels_to_export(const Context& context, const NamedRun& named) {
-  NL_TRY(const json document, store::read_run_document(named.bundle + "/run.json"));
-  NL_TRY(const auto labels, labels_of_run(context, named, document));
-  const json in_document = document.value("labels", json::object());
+  NL_TRY(const auto document, store::shared_run_document(named.bundle + "/run.json"));
+  NL_TRY(const auto labels, labels_of_run(context, named, *document));
+  const json in_document = document->value("labels", json::object());
   Labels values = store::counting_values(labels);
   for (const auto& label : labels) {
     if (label.effective().origin == store::LabelOrigin::kSource && !in_document.contains(label.key))

@@ -72,7 +72,8 @@ Result<json> predictions_json(store::Ledger& ledger, const std::string& run_id) 
 /// What the rules say today joins what was said before.
 Result<void> find_now(Context& context, store::Ledger& ledger, const NamedRun& named) {
   NL_CHECK(ledger.may_write());
-  NL_TRY(const auto analysis, analyze_named(named, {}));
+  NL_TRY(const auto open, open_derived(named));
+  NL_TRY(const auto analysis, analyze::analyze_run(open, {}));
   return keep_predictions(context, ledger, named, analysis);
 }
 
@@ -82,7 +83,9 @@ Result<Outcome> list_predictions(Context& context, store::Ledger& ledger, const 
     NL_TRY(ids, ledger.state().predicted_runs());
   } else {
     NL_TRY(const auto named, resolve_ledger_run(context, ledger, run));
-    if (const auto fine = find_now(context, ledger, named); !fine) warnings.push_back(fine.error().message);
+    const auto fine = find_now(context, ledger, named);
+    NL_CHECK(check_cancelled());
+    if (!fine) warnings.push_back(fine.error().message);
     ids.push_back(named.run_id);
   }
   Outcome outcome;
@@ -129,8 +132,8 @@ Result<std::vector<Applied>> parse_all_applied(const std::string& text) {
 }
 
 Result<std::string> label_of(store::Ledger& ledger, const NamedRun& run, const std::string& key) {
-  NL_TRY(const auto document, store::read_run_document(run.bundle + "/run.json"));
-  NL_TRY(const auto labels, ledger.labels(run.run_id, document));
+  NL_TRY(const auto document, store::shared_run_document(run.bundle + "/run.json"));
+  NL_TRY(const auto labels, ledger.labels(run.run_id, *document));
   for (const auto& label : labels) {
     if (label.key == key) return label.effective().value;
   }

@@ -97,7 +97,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
                                            parameters.value("force", false)));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const auto named, resolve_ledger_run(context, ledger, parameters["run"]));
-  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(const auto shared, store::shared_run_document(named.bundle + "/run.json"));
+  const json& document = *shared;
   if (!changes.empty()) {
     NL_CHECK(ledger.may_write());
     NL_CHECK(check_changes(ledger, named.run_id, document, changes));

@@ -1,10 +1,9 @@
 #include <fmt/core.h>
 
-#include "analyze/load/timeline.h"
 #include "analyze/rules/range_lint.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
-#include "store/run_document.h"
+#include "store/open_run.h"
 
 namespace nl::ops {
 namespace {
@@ -24,14 +23,14 @@ constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id", "ranges", "names", "coverage", "faults", "unknown_names", "faulty"]})";
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  store::EngineStart engine(analyze::timeline_engine());
+  const auto engine = store::EngineStart::leased(store::reading_engine());
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   analyze::LintOptions options;
   options.names_file = parameters.value("names", "");
   options.top = parameters["top"];
-  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
+  NL_TRY(const auto open, store::OpenRun::open(named.bundle, engine));
   Outcome outcome;
-  NL_TRY(outcome.data, analyze::lint_ranges(engine, named.bundle, document, options));
+  NL_TRY(outcome.data, analyze::lint_ranges(*open, options));
   outcome.data["run_id"] = named.run_id;
   outcome.exit_code = outcome.data["faulty"].get<bool>() ? 1 : 0;
   if (outcome.data["ranges"] != 0)

@@ -6,8 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "assemble/assemble.h"
-#include "ops/runs/run_names.h"
+#include "ops/runs/named_analysis.h"
 #include "ops/text/text.h"
 #include "store/sql_workers.h"
 #include "store/user_query.h"
@@ -130,24 +129,28 @@ class RowStream {
 /// Where the SQL runs: in a process of its own, or here, and then this process ends if the engine is deaf.
 class QueryRunner {
  public:
-  QueryRunner(const Context& context, const store::QueryLimits& limits) : context_(context), limits_(limits) {
-    if (context.sql_workers == nullptr) engine_.emplace(store::query_engine(limits));
-  }
+  QueryRunner(const Context& context, const store::QueryLimits& limits)
+      : context_(context),
+        limits_(limits),
+        engine_(is_here() ? store::EngineStart(store::query_engine(limits))
+                          : store::EngineStart::leased(store::reading_engine())) {}
 
-  Result<void> rows(const std::string& bundle, const std::string& sql, const store::QuerySink& sink) {
-    if (!engine_) return context_.sql_workers->query(bundle, sql, limits_, sink);
-    NL_TRY(const auto files, store::run_files(bundle));
+  const store::EngineStart& engine() const { return engine_; }
+
+  Result<void> rows(const store::OpenRun& run, const std::string& sql, const store::QuerySink& sink) {
+    if (!is_here()) return context_.sql_workers->query(run.bundle(), sql, limits_, sink);
     const auto limit = hard_limit();
-    return store::run_user_query(*engine_, files, sql, limits_, sink);
+    return store::run_user_query(engine_, run.files(), sql, limits_, sink);
   }
-  Result<void> parquet(const std::string& bundle, const std::string& sql) {
-    if (!engine_) return context_.sql_workers->query_as_parquet(bundle, sql, limits_, context_.bytes);
-    NL_TRY(const auto files, store::run_files(bundle));
+  Result<void> parquet(const store::OpenRun& run, const std::string& sql) {
+    if (!is_here())
+      return context_.sql_workers->query_as_parquet(run.bundle(), sql, limits_, context_.bytes);
     const auto limit = hard_limit();
-    return store::stream_user_query_as_parquet(*engine_, files, sql, limits_, context_.bytes);
+    return store::stream_user_query_as_parquet(engine_, run.files(), sql, limits_, context_.bytes);
   }
 
  private:
+  bool is_here() const { return context_.sql_workers == nullptr; }
   std::shared_ptr<void> hard_limit() const {
     constexpr int kGrace = 2;  // seconds in which the engine may stop by itself
     return context_.end_process_after ? context_.end_process_after(limits_.seconds + kGrace) : nullptr;
@@ -155,11 +158,11 @@ class QueryRunner {
 
   const Context& context_;
   const store::QueryLimits& limits_;
-  std::optional<store::EngineStart> engine_;
+  store::EngineStart engine_;
 };
 
 /// Rows as JSON for the envelope and for the text table; stops when there are too many.
-Result<Outcome> collect(QueryRunner& runner, const std::string& bundle, const std::string& sql) {
+Result<Outcome> collect(QueryRunner& runner, const store::OpenRun& run, const std::string& sql) {
   Outcome outcome;
   outcome.data = {{"columns", json::array()}, {"rows", json::array()}, {"truncated", false}};
   std::vector<store::ResultColumn> columns;
@@ -182,7 +185,7 @@ Result<Outcome> collect(QueryRunner& runner, const std::string& bundle, const st
     outcome.data["rows"].push_back(std::move(row));
     return {};
   };
-  const auto done = runner.rows(bundle, sql, sink);
+  const auto done = runner.rows(run, sql, sink);
   if (!done && done.error().message != stop) return done.error();
   if (outcome.data["truncated"]) {
     outcome.warnings.push_back(fmt::format("only the first {} rows; --format csv, json or parquet gives all",
@@ -199,16 +202,16 @@ Result<Outcome> run(Context& context, const json& parameters) {
   limits.temp_folder = context.environment->temp_folder();
   QueryRunner runner(context, limits);
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_CHECK(assemble::ensure_derived(named.bundle));
+  NL_TRY(const auto open, open_derived(named, runner.engine()));
   const std::string sql = parameters["sql"];
   const std::string format = parameters.value("format", "table");
-  if (format == "table" || !context.bytes) return collect(runner, named.bundle, sql);
+  if (format == "table" || !context.bytes) return collect(runner, *open, sql);
   if (format == "parquet") {
-    NL_CHECK(runner.parquet(named.bundle, sql));
+    NL_CHECK(runner.parquet(*open, sql));
     return Outcome{};
   }
   RowStream rows(context, format);
-  NL_CHECK(runner.rows(named.bundle, sql, rows.sink()));
+  NL_CHECK(runner.rows(*open, sql, rows.sink()));
   NL_CHECK(rows.finish());
   return Outcome{};
 }

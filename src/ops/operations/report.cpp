@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/call_control.h"
 #include "base/files.h"
 #include "ops/runs/run_report.h"
 #include "ops/text/text.h"
@@ -81,6 +82,7 @@ using Documents = std::vector<std::pair<std::string, std::string>>;
 Documents documents_of(const report::Report& report, const std::set<std::string>& formats) {
   Documents documents;
   if (formats.contains("json")) documents.emplace_back("report.json", report::report_text(report));
+  stop_if_cancelled();
   if (formats.contains("html")) documents.emplace_back("report.html", report::html_document(report));
   if (formats.contains("md")) {
     for (auto& document : report::markdown_documents(report)) documents.push_back(std::move(document));
@@ -88,16 +90,32 @@ Documents documents_of(const report::Report& report, const std::set<std::string>
   return documents;
 }
 
+/// Without a folder the caller gets the page itself; there can only be one then.
+Result<Outcome> stream_report(Context& context, const json& parameters,
+                              const std::set<std::string>& formats) {
+  if (!context.bytes || formats.size() != 1 || formats.contains("md"))
+    return bad_input("no folder for the reports", "name one: {}; or one page, with --format html or json",
+                     {report_to_folder()});
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(const auto report, make_run_report(context, named, options_of(parameters)));
+  const Documents documents = documents_of(report, formats);
+  NL_CHECK(check_cancelled());
+  NL_CHECK(context.bytes(documents.front().second));
+  Outcome outcome;
+  outcome.data = {{"run_id", named.run_id}, {"files", json::array()}};
+  return outcome;
+}
+
 Result<Outcome> write_reports(Context& context, const json& parameters) {
-  if (!parameters.contains("output"))
-    return bad_input("no folder for the reports", "name one: {}", {report_to_folder()});
-  const std::string folder = parameters["output"];
   NL_TRY(const auto formats, formats_of(parameters["format"]));
+  if (!parameters.contains("output")) return stream_report(context, parameters, formats);
+  const std::string folder = parameters["output"];
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto report, make_run_report(context, named, options_of(parameters)));
   NL_CHECK(make_folders(folder));
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"folder", folder}, {"files", json::array()}};
+  NL_CHECK(check_cancelled());
   for (const auto& [name, text] : documents_of(report, formats)) {
     NL_CHECK(replace_file(folder + "/" + name, text));
     outcome.data["files"].push_back({{"name", name}, {"bytes", text.size()}});
@@ -224,6 +242,7 @@ const Operation& operation_report() {
       .result = kResult,
       .effect = Effect::kWrite,
       .reach = {.cli = true},
+      .stream = Stream::kBytes,
       .run = run,
       .text = text,
   };

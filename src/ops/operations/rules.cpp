@@ -8,7 +8,7 @@
 #include "analyze/rules/rule_set.h"
 #include "base/files.h"
 #include "ops/text/text.h"
-#include "store/engine.h"
+#include "store/engine_pool.h"
 
 namespace nl::ops {
 namespace {
@@ -210,7 +210,7 @@ Result<Outcome> run(Context&, const json& parameters) {
         "{}",
         {suggested("rules", {{"action", "check"}, {"targets", json::array({"FILE"})}, {"case", "FILE"}})}};
   }
-  NL_TRY(const auto engine, store::Engine::open({}));
+  NL_TRY(const auto engine, store::EnginePool::shared().lease({}));
   NL_TRY(auto connection, engine->connect());
   if (action == "check") return check_files(connection, targets, parameters);
   if (action == "show") return show_rule(connection, targets, parameters);

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "assemble/assemble.h"
 #include "ops/runs/iteration_times.h"
+#include "ops/runs/named_analysis.h"
 #include "ops/runs/recorded_times.h"
 #include "ops/runs/run_names.h"
 #include "ops/runs/run_state.h"
@@ -52,20 +52,19 @@ std::string next_query(const json& data, const ShownTimes& times) {
 /// Labels, tags and notes; a bundle elsewhere has only what its source says.
 Result<json> state_of(const Context& context, const NamedRun& named, const json& document) {
   if (!is_in_ledger(context, named)) return source_state_json(document);
-  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  return run_state_json(ledger, named, document);
+  NL_TRY(const auto ledger, ledger_of(context, named));
+  return run_state_json(*ledger, named, document);
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  store::EngineStart engine(store::summary_engine());
+  const auto engine = store::EngineStart::leased(store::reading_engine());
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_CHECK(assemble::ensure_derived(named.bundle));
-  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
-  NL_TRY(const auto files, store::run_files(named.bundle));
-  NL_TRY(json data, store::summarize_run(engine, files, parameters["top"]));
+  NL_TRY(const auto open, open_derived(named, engine));
+  const json& document = open->document();
+  NL_TRY(json data, store::summarize_run(*open, parameters["top"]));
   ShownTimes times;
-  NL_TRY(times.iterations, iteration_times(files));
-  NL_TRY(times.recorded, recorded_times(files, parameters["top"]));
+  NL_TRY(times.iterations, iteration_times(*open));
+  NL_TRY(times.recorded, recorded_times(*open, parameters["top"]));
   data["iterations"] = to_json_tree(times.iterations);
   data["recorded_times"] = to_json_tree(times.recorded);
   data["run_id"] = named.run_id;

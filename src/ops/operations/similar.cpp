@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/call_control.h"
 #include "base/path_text.h"
 #include "fingerprint/explain.h"
 #include "ops/runs/run_fingerprints.h"
@@ -84,10 +85,10 @@ int search_threads() {
 /// What a listing says of the run; nothing if the index does not have it.
 void add_row(SimilarRun& out, store::Ledger& ledger) {
   const auto receipt = ledger.receipt(out.run_id);
-  const auto document = store::read_run_document(ledger.run_folder(out.run_id) + "/run.json");
+  const auto document = store::shared_run_document(ledger.run_folder(out.run_id) + "/run.json");
   if (receipt && *receipt) out.file_names = (*receipt)->file_names;
   if (!document) return;
-  const auto labels = ledger.labels(out.run_id, *document);
+  const auto labels = ledger.labels(out.run_id, **document);
   out.labels.emplace();
   if (labels) out.labels = store::counting_values(*labels);
 }
@@ -105,8 +106,8 @@ Result<SimilarRun> similar_run(store::Ledger& ledger, const Asked& asked,
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_TRY(const auto named, resolve_run(context, ledger, parameters["run"]));
   NL_TRY(const Asked asked, read(named));
   if (asked.print.present == 0) {
     return Error{ErrorCode::kUnsupported,
@@ -115,6 +116,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
                  {suggested("fingerprint", {{"run", "RUN"}})}};
   }
   NL_TRY(const auto all, ledger_fingerprints(context, ledger));
+  NL_CHECK(check_cancelled());
   fingerprint::SearchOptions options;
   options.top = parameters["top"];
   options.threads = search_threads();
@@ -126,6 +128,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
                      static_cast<int64_t>(found.too_different),
                      {}};
   for (const auto& neighbor : found.neighbors) {
+    NL_CHECK(check_cancelled());
     NL_TRY(auto row, similar_run(ledger, asked, neighbor));
     answer.runs.push_back(std::move(row));
   }

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "base/call_control.h"
 #include "base/files.h"
 #include "base/sha256.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
 #include "store/bundle_writer.h"
-#include "store/engine.h"
+#include "store/engine_pool.h"
 #include "store/ledger.h"
 #include "store/run_document.h"
 
@@ -54,9 +55,9 @@ void check_id(const json& document, const std::string& run_id, Checks& checks) {
 
 /// run.json against what the ledger noted when it was written; a bundle from elsewhere has no such note.
 Result<void> check_document(const Context& context, const NamedRun& named, Checks& checks) {
-  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  NL_TRY(const auto receipt, ledger.receipt(named.run_id));
-  if (!receipt || named.bundle != ledger.run_folder(named.run_id)) return {};
+  NL_TRY(const auto ledger, ledger_of(context, named));
+  NL_TRY(const auto receipt, ledger->receipt(named.run_id));
+  if (!receipt || named.bundle != ledger->run_folder(named.run_id)) return {};
   NL_TRY(const std::string sha256, sha256_of_file(named.bundle + "/run.json"));
   const bool same = sha256 == receipt->document_sha256;
   checks.add("receipt", same, same ? "run.json is as it was written" : "run.json is not as it was written");
@@ -112,9 +113,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
     check_id(*document, named.run_id, checks);
     check_counts(*document, checks);
     check_strangers(*document, named.bundle, checks);
-    NL_TRY(const auto engine, store::Engine::open({1, 256, ""}));
+    NL_TRY(const auto engine, store::EnginePool::shared().lease({1, 256, ""}));
     NL_TRY(auto connection, engine->connect());
-    for (const auto& table : (*document)["tables"]) check_table(connection, named.bundle, table, checks);
+    const json& tables = (*document)["tables"];
+    for (size_t i = 0; i < tables.size(); i++) {
+      report_progress("verifying", static_cast<double>(i) / static_cast<double>(tables.size()));
+      check_table(connection, named.bundle, tables[i], checks);
+      NL_CHECK(check_cancelled());
+    }
   }
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"verified", checks.all_ok()}, {"checks", checks.list()}};

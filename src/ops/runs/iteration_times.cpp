@@ -153,24 +153,16 @@ std::vector<std::string> lines_of(const std::optional<IterationTimes>& times) {
 
 }  // namespace
 
-Result<std::optional<IterationTimes>> iteration_times(store::Connection& connection,
-                                                      const store::RunFiles& files) {
-  if (!files.tables.contains("iterations")) return std::optional<IterationTimes>();
-  NL_CHECK(store::create_views(connection, files, false, {"iterations"}));
-  NL_TRY(const Passes passes, read_passes(connection));
+Result<std::optional<IterationTimes>> iteration_times(store::OpenRun& run) {
+  if (!run.has("iterations")) return std::optional<IterationTimes>();
+  NL_TRY(store::Connection * connection, run.ask({"iterations"}));
+  NL_TRY(const Passes passes, read_passes(*connection));
   IterationTimes times;
   for (const auto& [name, pass] : passes.by_name) times.passes.push_back(times_of(name, pass));
   Overhead& overhead = times.overhead;
   add_ratio(overhead, overhead.wall, turn_ratios(passes.blocks, &Block::wall));
   add_ratio(overhead, overhead.cpu, turn_ratios(passes.blocks, &Block::cpu));
   return std::optional(std::move(times));
-}
-
-Result<std::optional<IterationTimes>> iteration_times(const store::RunFiles& files) {
-  if (!files.tables.contains("iterations")) return std::optional<IterationTimes>();
-  NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
-  NL_TRY(auto connection, engine->connect());
-  return iteration_times(connection, files);
 }
 
 std::string iteration_text(const std::optional<IterationTimes>& times, const TextStyle& style) {

@@ -8,8 +8,7 @@
 #include "base/described.h"
 #include "base/result.h"
 #include "ops/operation.h"
-#include "store/engine.h"
-#include "store/run_views.h"
+#include "store/open_run.h"
 
 namespace nl::ops {
 
@@ -94,11 +93,7 @@ struct IterationTimes {
 };
 
 /// Nothing if the run has none.
-Result<std::optional<IterationTimes>> iteration_times(store::Connection& connection,
-                                                      const store::RunFiles& files);
-
-/// The same for a run of its own.
-Result<std::optional<IterationTimes>> iteration_times(const store::RunFiles& files);
+Result<std::optional<IterationTimes>> iteration_times(store::OpenRun& run);
 
 /// A line for each pass and one for the overhead, beside the other lines of a run; nothing if there are none.
 std::string iteration_text(const std::optional<IterationTimes>& times, const TextStyle& style);

@@ -3,22 +3,21 @@
 #include "analyze/rules/prediction.h"
 #include "assemble/assemble.h"
 #include "ops/runs/run_labels.h"
-#include "store/run_document.h"
 
 namespace nl::ops {
 
-Result<analyze::RunAnalysis> analyze_named(const NamedRun& run, const analyze::AnalysisOptions& options) {
-  store::EngineStart engine(analyze::timeline_engine());
-  NL_CHECK(assemble::ensure_derived(run.bundle));
-  NL_TRY(const auto document, store::read_run_document(run.bundle + "/run.json"));
-  return analyze::analyze_run(engine, run.bundle, document, options);
+Result<std::shared_ptr<store::OpenRun>> open_derived(const NamedRun& run, store::EngineStart engine) {
+  NL_TRY(auto open, store::OpenRun::open(run.bundle, std::move(engine)));
+  NL_CHECK(assemble::ensure_derived(*open));
+  return open;
 }
 
 Result<analyze::MetricSet> metrics_of_run(const NamedRun& run, const std::string& window,
                                           const std::string& device) {
   analyze::AnalysisOptions options;
   options.window = window;
-  NL_TRY(auto analysis, analyze_named(run, options));
+  NL_TRY(const auto open, open_derived(run));
+  NL_TRY(auto analysis, analyze::analyze_run(open, options));
   for (auto& one : analysis.devices) {
     if (one.device == device) return std::move(one.metrics);
   }

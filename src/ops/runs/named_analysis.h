@@ -8,11 +8,14 @@
 #include "ops/operation.h"
 #include "ops/runs/run_names.h"
 #include "store/ledger.h"
+#include "store/open_run.h"
 
 namespace nl::ops {
 
-/// Builds the derived tables first if they are missing.
-Result<analyze::RunAnalysis> analyze_named(const NamedRun& run, const analyze::AnalysisOptions& options);
+/// The run with its derived tables; they are built first if they are missing. An engine that was started
+/// while the run was looked for may be given.
+Result<std::shared_ptr<store::OpenRun>> open_derived(
+    const NamedRun& run, store::EngineStart engine = store::EngineStart::leased(store::reading_engine()));
 
 /// All metrics of one device in one window, both as a prediction names them; not_found if the run has no such
 /// window or device.

@@ -128,28 +128,26 @@ std::string waits_text(const std::vector<RecordedWait>& waits) {
 
 }  // namespace
 
-Result<std::optional<RecordedTimes>> recorded_times(const store::RunFiles& files, int64_t top) {
-  if (!files.formats.contains("recording")) return std::optional<RecordedTimes>();
-  NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
-  NL_TRY(auto connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false, {"spans", "span_tree", "samples", "tracks"}));
+Result<std::optional<RecordedTimes>> recorded_times(store::OpenRun& run, int64_t top) {
+  if (!run.files().formats.contains("recording")) return std::optional<RecordedTimes>();
+  NL_TRY(store::Connection * connection, run.ask({"spans", "span_tree", "samples", "tracks"}));
   RecordedTimes times;
   times.queries = {kScopes + std::to_string(top), fmt::format(kFunctions, false, top),
                    fmt::format(kFunctions, true, top), kWaits};
-  if (files.tables.contains("spans")) {
-    NL_TRY(times.scopes, scopes_of(connection, times.queries.scopes));
-    NL_TRY(times.waits, waits_of(connection, times.queries.waits));
+  if (run.has("spans")) {
+    NL_TRY(times.scopes, scopes_of(*connection, times.queries.scopes));
+    NL_TRY(times.waits, waits_of(*connection, times.queries.waits));
   }
-  if (files.tables.contains("samples")) {
-    NL_TRY(times.functions, functions_of(connection, times.queries.functions));
-    NL_TRY(times.python, functions_of(connection, times.queries.python));
+  if (run.has("samples")) {
+    NL_TRY(times.functions, functions_of(*connection, times.queries.functions));
+    NL_TRY(times.python, functions_of(*connection, times.queries.python));
   }
   return std::optional(std::move(times));
 }
 
-Result<std::optional<RecordedTimes>> recorded_part(const store::RunFiles& files, const std::string& window,
+Result<std::optional<RecordedTimes>> recorded_part(store::OpenRun& run, const std::string& window,
                                                    int64_t top) {
-  return window == "whole" ? recorded_times(files, top) : std::optional<RecordedTimes>();
+  return window == "whole" ? recorded_times(run, top) : std::optional<RecordedTimes>();
 }
 
 std::string recorded_times_text(const std::optional<RecordedTimes>& times, const TextStyle& style) {

@@ -135,7 +135,8 @@ Result<GivenLabels> given_labels(const std::vector<std::string>& profiles,
 Result<void> apply_labels(const Context& context, store::Ledger& ledger, const std::string& run_id,
                           const GivenLabels& given, std::vector<std::string>& warnings) {
   if (given.set.empty() && !given.sidecar.found) return {};
-  NL_TRY(const auto document, store::read_run_document(ledger.run_folder(run_id) + "/run.json"));
+  NL_TRY(const auto shared, store::shared_run_document(ledger.run_folder(run_id) + "/run.json"));
+  const nlohmann::json& document = *shared;
   NL_TRY(const auto now, ledger.labels(run_id, document));
   NL_TRY(const auto kept, ledger.state().labels(run_id));
   std::vector<LabelChange> changes;

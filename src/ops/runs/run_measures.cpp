@@ -134,7 +134,8 @@ Result<Measures> compute(const NamedRun& run, const std::string& peaks_file) {
   options.top = kMostRows;
   options.peaks_file = peaks_file;
   options.with_patterns = true;
-  NL_TRY(const auto analysis, analyze_named(run, options));
+  NL_TRY(const auto open, open_derived(run));
+  NL_TRY(const auto analysis, analyze::analyze_run(open, options));
   return Measures{figures_of(run, analysis), tables_of(run, analysis)};
 }
 

@@ -106,31 +106,51 @@ Error not_a_bundle(const std::string& folder) {
                "name the profile in it; the folder of a run holds run.json"};
 }
 
+bool is_folder(const Context& context, const std::string& name) {
+  struct stat info {};
+  return context.host_paths && ::stat(name.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+Result<NamedRun> run_in_folder(const std::string& name) {
+  if (!path_exists(name + "/run.json")) return not_a_bundle(name);
+  NL_TRY(const auto document, store::shared_run_document(name + "/run.json"));
+  return NamedRun{(*document)["run_id"], name};
+}
+
 }  // namespace
 
 Result<NamedRun> resolve_run_unread(Context& context, const std::string& name) {
   std::string folder = name;
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   if (!context.host_paths || !path_exists(folder + "/run.json")) return resolve_run(context, name);
-  const auto document = store::read_run_document(folder + "/run.json");
+  const auto document = store::shared_run_document(folder + "/run.json");
   const std::string base = folder.substr(folder.rfind('/') + 1);
-  return NamedRun{document ? (*document)["run_id"].get<std::string>() : base, folder};
+  return NamedRun{document ? (**document)["run_id"].get<std::string>() : base, folder};
 }
 
 Result<NamedRun> resolve_run(Context& context, const std::string& name) {
-  struct stat info {};
-  const bool exists = context.host_paths && ::stat(name.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) {
-    if (!path_exists(name + "/run.json")) return not_a_bundle(name);
-    NL_TRY(const auto document, store::read_run_document(name + "/run.json"));
-    return NamedRun{document["run_id"], name};
-  }
-  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  if (is_folder(context, name)) return run_in_folder(name);
+  NL_TRY(auto opened, store::Ledger::open(context.ledger_folder));
+  const auto ledger = std::make_shared<store::Ledger>(std::move(opened));
+  NL_TRY(NamedRun run, resolve_run(context, *ledger, name));
+  run.ledger = ledger;
+  return run;
+}
+
+Result<NamedRun> resolve_run(Context& context, store::Ledger& ledger, const std::string& name) {
+  if (is_folder(context, name)) return run_in_folder(name);
+  const bool exists = context.host_paths && path_exists(name);
   return exists ? import_on_the_way(context, ledger, name) : by_name(ledger, name);
 }
 
+Result<std::shared_ptr<store::Ledger>> ledger_of(const Context& context, const NamedRun& run) {
+  if (run.ledger) return run.ledger;
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  return std::make_shared<store::Ledger>(std::move(ledger));
+}
+
 Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, const std::string& name) {
-  NL_TRY(auto named, resolve_run(context, name));
+  NL_TRY(auto named, resolve_run(context, ledger, name));
   named.bundle = ledger.run_folder(named.run_id);
   if (!path_exists(named.bundle + "/run.json")) {
     return Error{

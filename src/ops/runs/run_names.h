@@ -2,6 +2,7 @@
 // What a person may write for a run: id prefix, tag, @latest, @latest~2, @baseline:NAME, a bundle folder, or
 // the path of any profile, which is then imported on the way.
 
+#include <memory>
 #include <string>
 
 #include "ops/operation.h"
@@ -13,14 +14,20 @@ struct NamedRun {
   std::string run_id;
   std::string bundle;  ///< folder with run.json
   bool imported_now = false;
+  std::shared_ptr<store::Ledger> ledger = {};  ///< the one it was found in, if it was looked for in one
 };
 
 Result<NamedRun> resolve_run(Context& context, const std::string& name);
+/// The same in a ledger that is open already.
+Result<NamedRun> resolve_run(Context& context, store::Ledger& ledger, const std::string& name);
 /// The same for a run that must be in this ledger: one whose state is asked for or changed.
 Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, const std::string& name);
 /// The same, but a bundle folder is taken as it is, even if its run.json is damaged; its name stands for its
 /// id.
 Result<NamedRun> resolve_run_unread(Context& context, const std::string& name);
+
+/// The ledger that the run was found in; else that of the context, opened now.
+Result<std::shared_ptr<store::Ledger>> ledger_of(const Context& context, const NamedRun& run);
 
 inline constexpr size_t kShortId = 12;
 

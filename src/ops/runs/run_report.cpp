@@ -4,7 +4,6 @@
 #include "ops/runs/named_analysis.h"
 #include "ops/runs/recorded_times.h"
 #include "ops/runs/run_state.h"
-#include "store/run_document.h"
 
 namespace nl::ops {
 
@@ -14,17 +13,16 @@ Result<report::Report> make_run_report(Context& context, const NamedRun& named,
   report::Report report{.tool = {.version = NEUROLENS_VERSION}, .options = given, .top = options.top};
   options.top = INT64_MAX;
   options.with_figures = true;
-  NL_TRY(auto analysis, analyze_named(named, options));
-  NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
-  report.run = report::reported_run(document);
-  NL_TRY(const auto labels, labels_of_run(context, named, document));
+  NL_TRY(const auto open, open_derived(named));
+  NL_TRY(auto analysis, analyze::analyze_run(open, options));
+  report.run = report::reported_run(open->document());
+  NL_TRY(const auto labels, labels_of_run(context, named, open->document()));
   for (const auto& label : labels) {
     const auto& counts = label.effective();
     report.labels[label.key] = {counts.value, std::string(store::origin_name(counts.origin))};
   }
   report.analysis = std::move(analysis.data);
-  NL_TRY(const auto files, store::run_files(named.bundle));
-  NL_TRY(report.analysis.recorded_times, recorded_part(files, options.window, report.top));
+  NL_TRY(report.analysis.recorded_times, recorded_part(*open, options.window, report.top));
   return report::finished(std::move(report));
 }
 

@@ -46,8 +46,8 @@ bool is_in_ledger(const Context& context, const NamedRun& run) {
 Result<std::vector<store::Label>> labels_of_run(const Context& context, const NamedRun& run,
                                                 const json& document) {
   if (!is_in_ledger(context, run)) return store::merge_labels(store::source_labels(document), {});
-  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  return ledger.labels(run.run_id, document);
+  NL_TRY(const auto ledger, ledger_of(context, run));
+  return ledger->labels(run.run_id, document);
 }
 
 json note_json(const store::Note& note) {

@@ -70,8 +70,8 @@ class Values {
 // ---- What else changed
 
 Result<compare::RunFacts> facts_of(const store::Ledger& ledger, const RunRow& row) {
-  NL_TRY(auto document, store::read_run_document(ledger.run_folder(row.run_id) + "/run.json"));
-  return compare::RunFacts{row.run_id, std::move(document), row.labels};
+  NL_TRY(const auto document, store::shared_run_document(ledger.run_folder(row.run_id) + "/run.json"));
+  return compare::RunFacts{row.run_id, *document, row.labels};
 }
 
 std::vector<compare::RunFacts> facts_of(const store::Ledger& ledger, const std::vector<Point>& points,

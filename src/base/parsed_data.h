@@ -1,0 +1,25 @@
+#pragma once
+// The files of data/ and rules/ as trees, parsed before the build: data/parsed.txt, written by
+// tools/write_parsed_data. Reading them with the YAML library at each start took a third of an analysis. A
+// text that is not in there (a user's file, or one that was edited since) is parsed when it is asked for.
+// Thread-safe.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/yaml.h"
+
+namespace nl {
+
+/// Like parse_yaml.
+Result<YamlNode> parse_data(const std::string& text, const std::string& name);
+/// The lines that data/parsed.txt has for an expression of a rule; nothing if it has none.
+std::optional<std::string_view> parsed_expression(std::string_view text);
+
+/// An entry of data/parsed.txt.
+std::string parsed_entry(std::string_view text, const YamlNode& tree);
+std::string expression_entry(std::string_view text, const std::string& lines);
+
+}  // namespace nl

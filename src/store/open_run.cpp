@@ -1,0 +1,42 @@
+#include "store/open_run.h"
+
+#include "store/run_document.h"
+
+namespace nl::store {
+
+Result<std::shared_ptr<OpenRun>> OpenRun::open(const std::string& bundle, EngineStart engine) {
+  NL_TRY(RunLease lease, RunLease::share(bundle));
+  NL_TRY(auto document, shared_run_document(bundle + "/run.json"));
+  NL_TRY(RunFiles files, run_files(bundle, *document));
+  return std::shared_ptr<OpenRun>(
+      new OpenRun(std::move(lease), std::move(document), std::move(files), std::move(engine)));
+}
+
+void OpenRun::find_derived() {
+  use_derived(files_, derived_folder(files_.bundle));
+}
+
+Result<Engine*> OpenRun::engine() {
+  if (!engine_) {
+    NL_TRY(engine_, start_.get());
+  }
+  return engine_.get();
+}
+
+Result<Connection*> OpenRun::ask(const std::set<std::string>& tables) {
+  if (!connection_) {
+    NL_TRY(Engine * engine, this->engine());
+    NL_TRY(Connection connection, engine->connect());
+    connection_.emplace(std::move(connection));
+    NL_TRY(time_, common_time(*connection_, files_));
+  }
+  std::set<std::string> missing;
+  for (const auto& table : tables) {
+    if (views_.insert(table).second) missing.insert(table);
+  }
+  if (!missing.empty())
+    NL_CHECK(create_views(*connection_, files_, *time_, false, missing, ViewScope::kConnection));
+  return &*connection_;
+}
+
+}  // namespace nl::store

@@ -1,0 +1,37 @@
+#pragma once
+// What it costs to read runs: documents parsed, engines started, and the passes over each table. A pass is
+// one statement that reads a table; it reads each column at most once. Counted only while a ReadCounter
+// exists, for the whole process, so that a test can say what each operation may do.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace nl::store {
+
+struct ReadCounts {
+  int64_t documents = 0;                       ///< run.json read and parsed
+  int64_t ledgers = 0;                         ///< opened: index and state
+  int64_t engines = 0;                         ///< started
+  int64_t leases = 0;                          ///< of engines, from the pool
+  std::map<std::string, int64_t> passes = {};  ///< by table
+};
+
+class ReadCounter {
+ public:
+  ReadCounter();
+  ~ReadCounter();
+  ReadCounter(const ReadCounter&) = delete;
+  ReadCounter& operator=(const ReadCounter&) = delete;
+  /// Since the counter was made.
+  ReadCounts counts() const;
+};
+
+void count_document();
+void count_ledger();
+void count_engine();
+void count_lease();
+/// Looks for the names of tables behind FROM and JOIN.
+void count_passes(const std::string& sql);
+
+}  // namespace nl::store
