@@ -4,12 +4,16 @@
 #include <new>
 #include <system_error>
 
+#include "base/call_control.h"
+
 namespace nl {
 
 /// Short texts: there may be no memory for longer ones.
 Error error_of_exception() noexcept {
   try {
     throw;
+  } catch (const Cancelled&) {
+    return cancelled_error();
   } catch (const std::bad_alloc&) {
     return {ErrorCode::kLimit, "out of memory"};
   } catch (const std::system_error& error) {

@@ -11,7 +11,8 @@
 
 namespace nl {
 
-/// What is wrong, told by the exception that is being handled: `limit` if memory ran out, else `internal`.
+/// What is wrong, told by the exception that is being handled: `limit` if memory ran out, `cancelled`, else
+/// `internal`.
 Error error_of_exception() noexcept;
 
 /// The Result of `work`; an exception becomes its error.

@@ -11,6 +11,8 @@
 #include "assemble/assemble.h"
 #include "base/files.h"
 #include "ops/import/import_file.h"
+#include "source_folder.h"
+#include "store/open_run.h"
 #include "store/run_views.h"
 
 namespace nl {
@@ -103,10 +105,14 @@ class DerivedAtOnce : public Aside {
     auto ledger = store::Ledger::open(folder_);
     ASSERT_TRUE(ledger);
     const auto report =
-        ops::import_files(context, *ledger, {NEUROLENS_SOURCE_DIR "/samples/kineto_small.json"}, {});
+        ops::import_files(context, *ledger, {source_folder() + "/samples/kineto_small.json"}, {});
     ASSERT_TRUE(report);
     run_id_ = report->run_id;
     bundle_ = ledger->run_folder(run_id_);
+  }
+  Result<void> derive() const {
+    NL_TRY(const auto run, store::OpenRun::open(bundle_));
+    return assemble::ensure_derived(*run);
   }
   std::string run_id_, bundle_;
 };
@@ -116,7 +122,7 @@ TEST_F(DerivedAtOnce, ThreadsBuildTheSameTables) {
   const auto expected = store::derived_files(derived);
   remove_tree(bundle_ + "/derived");
   at_once([&](int) {
-    const auto built = assemble::ensure_derived(bundle_);
+    const auto built = derive();
     EXPECT_TRUE(built) << built.error().message;
     EXPECT_EQ(store::derived_files(derived), expected) << "never half of them";
   });
@@ -131,7 +137,7 @@ TEST_F(DerivedAtOnce, AKilledBuildIsNotInTheWay) {
   killed_while([&] {
     (void)new FolderAside(FolderAside::create(bundle_ + "/derived/" + store::kDerivedAside).value());
   });
-  ASSERT_TRUE(assemble::ensure_derived(bundle_));
+  ASSERT_TRUE(derive());
   EXPECT_EQ(store::derived_files(derived), expected);
   EXPECT_EQ(list_folder(bundle_ + "/derived").size(), 1u);
 }

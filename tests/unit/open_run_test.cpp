@@ -11,6 +11,7 @@
 #include "assemble/assemble.h"
 #include "base/call_control.h"
 #include "base/files.h"
+#include "ops/door.h"
 #include "ops/import/import_file.h"
 #include "ops/runs/named_analysis.h"
 #include "source_folder.h"
@@ -29,6 +30,8 @@ class OpenRunTest : public testing::Test {
   void SetUp() override {
     folder_ = testing::TempDir() + "neurolens-open-run-" + std::to_string(::getpid());
     context_.ledger_folder = folder_;
+    context_.face = Face::kCli;
+    context_.may = Effect::kExec;
     context_.host_paths = true;
     ImportOptions options;
     options.on_the_way = true;
@@ -44,7 +47,7 @@ class OpenRunTest : public testing::Test {
   store::ReadCounts cost_of(const std::string& operation, const json& parameters) {
     EXPECT_EQ(::utimensat(AT_FDCWD, (run_.bundle + "/run.json").c_str(), nullptr, 0), 0);
     const store::ReadCounter counter;
-    const auto outcome = find_operation(operation)->run(context_, parameters);
+    const auto outcome = call(operation, parameters, context_);
     EXPECT_TRUE(outcome) << operation << ": " << outcome.error().message;
     return counter.counts();
   }
