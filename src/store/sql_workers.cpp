@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kGrace(2);
 constexpr std::chrono::milliseconds kLookEvery(50);
 
-Error cancelled() {
+Error query_cancelled() {
   return Error{ErrorCode::kUnavailable, "cancelled"};
 }
 
@@ -122,7 +122,7 @@ class SqlWorkers::Turn {
   Result<void> wait(const QueryLimits& limits) {
     std::unique_lock lock(pool_.mutex_);
     while (pool_.running_ >= pool_.options_.at_once) {
-      if (limits.cancelled()) return cancelled();
+      if (limits.cancelled()) return query_cancelled();
       pool_.finished_.wait_for(lock, kLookEvery);
     }
     pool_.running_++;
@@ -171,12 +171,17 @@ std::vector<int> SqlWorkers::ready_processes() {
 
 namespace {
 
+Result<void> send_request(int socket, const QueryRequest& request) {
+  const auto sent = send_frame(socket, FrameKind::kRequest, request_text(request));
+  return sent ? Result<void>() : Result<void>(was_killed());
+}
+
 /// Gives the frames of an answer to `take` until the end; an error is that of the query.
 Result<void> receive_answer(int socket, const QueryLimits& limits,
                             const std::function<Result<void>(const Frame&)>& take) {
   const auto end = Clock::now() + std::chrono::seconds(limits.seconds) + kGrace;
   const auto wait = [&]() -> Result<void> {
-    if (limits.cancelled()) return cancelled();
+    if (limits.cancelled()) return query_cancelled();
     if (Clock::now() > end) return took_too_long(limits.seconds);
     return {};
   };
@@ -197,8 +202,7 @@ Result<void> SqlWorkers::query(const std::string& bundle, const std::string& sql
   Turn turn(*this);
   NL_CHECK(turn.wait(limits));
   NL_TRY(const auto worker, take_worker());
-  NL_CHECK(
-      send_frame(worker->socket(), FrameKind::kRequest, request_text({bundle, sql, limits.seconds, false})));
+  NL_CHECK(send_request(worker->socket(), {bundle, sql, limits.seconds, false}));
   size_t columns = 0;
   return receive_answer(worker->socket(), limits, [&](const Frame& frame) -> Result<void> {
     if (frame.kind == FrameKind::kRows) return for_each_row(frame.text, columns, sink.row);
@@ -214,8 +218,7 @@ Result<void> SqlWorkers::query_as_parquet(const std::string& bundle, const std::
   Turn turn(*this);
   NL_CHECK(turn.wait(limits));
   NL_TRY(const auto worker, take_worker());
-  NL_CHECK(
-      send_frame(worker->socket(), FrameKind::kRequest, request_text({bundle, sql, limits.seconds, true})));
+  NL_CHECK(send_request(worker->socket(), {bundle, sql, limits.seconds, true}));
   return receive_answer(worker->socket(), limits, [&](const Frame& frame) { return bytes(frame.text); });
 }
 

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <thread>
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/json_schema.h"
 #include "door/ledger_fixture.h"
