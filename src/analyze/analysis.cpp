@@ -1,10 +1,7 @@
 #include "analyze/analysis.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 
 #include "analyze/time/limiter.h"
@@ -20,16 +17,13 @@ constexpr size_t kStepsShown = 200;
 constexpr size_t kMemorySamples = 400;
 constexpr int64_t kGapsShown = 100;
 
-json optional_number(const std::optional<int32_t>& number) {
-  return number ? json(*number) : json(nullptr);
+std::optional<double> share_of(int64_t part, int64_t whole) {
+  if (whole == 0) return std::nullopt;
+  return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-json device_key(const Device& device) {
-  return device.is_host ? json("cpu") : optional_number(device.number);
-}
-
-json share_of(int64_t part, int64_t whole) {
-  return whole == 0 ? json(nullptr) : json(static_cast<double>(part) / static_cast<double>(whole));
+std::optional<std::string> text_or_none(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
 }
 
 /// Entry of a device in run.json; of several ranks' files the first that has it. null if there is none.
@@ -91,20 +85,8 @@ void add_roofline(MeasuredDevice& device, const PreparedRun& run, const Sources&
   set_roofline_metrics(device.metrics, device.roofline);
 }
 
-json decomposition_json(const Decomposition& sum) {
-  return {{"window_ns", sum.window_ns},
-          {"compute_ns", sum.compute_ns},
-          {"exposed_comm_ns", sum.exposed_comm_ns},
-          {"exposed_copy_ns", sum.exposed_copy_ns},
-          {"idle_ns", sum.idle_ns},
-          {"busy_ns", sum.busy_ns},
-          {"comm_ns", sum.comm_ns},
-          {"copy_ns", sum.copy_ns},
-          {"overlap_ns", sum.overlap_ns}};
-}
-
-json causes_json(const DeviceState& state, const IntervalSet& window) {
-  json causes = json::object();
+std::map<std::string, int64_t> causes_of(const DeviceState& state, const IntervalSet& window) {
+  std::map<std::string, int64_t> causes;
   const auto sums = idle_causes(state.idle, window);
   for (size_t i = 0; i < kIdleCauses; i++) {
     if (sums[i] > 0) causes[std::string(idle_cause_name(static_cast<IdleCause>(i)))] = sums[i];
@@ -112,13 +94,8 @@ json causes_json(const DeviceState& state, const IntervalSet& window) {
   return causes;
 }
 
-/// Name of a span, or null.
-json span_name(const Timeline& run, uint32_t span) {
-  return span == kNoRow ? json(nullptr) : json(run.names[run.spans.name[span]]);
-}
-
-/// The longest pieces of idle time, to be looked at in a viewer.
-json longest_gaps(const Timeline& run, const DeviceState& state, const IntervalSet& window, size_t most) {
+/// The longest first, of equal ones the first.
+std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSet& window, size_t most) {
   std::vector<IdlePiece> pieces;
   for (const IdlePiece& piece : state.idle) {
     if (length_inside(window, piece.time) > 0) pieces.push_back(piece);
@@ -130,25 +107,34 @@ json longest_gaps(const Timeline& run, const DeviceState& state, const IntervalS
                              std::pair(-b.time.length(), b.time.begin);
                     });
   pieces.resize(kept);
-  const std::vector<uint32_t> spans = host_spans(run, state.device, pieces);
+  return pieces;
+}
+
+/// To be looked at in a viewer.
+std::vector<GapAnswer> longest_gaps(const Timeline& run, const DeviceState& state, const IntervalSet& window,
+                                    size_t most) {
   static constexpr const char* kTables[] = {"kernels", "copies", "spans"};
-  json list = json::array();
-  for (size_t i = 0; i < kept; i++) {
+  const std::vector<IdlePiece> pieces = longest_pieces(state, window, most);
+  const std::vector<uint32_t> spans = host_spans(run, state.device, pieces);
+  std::vector<GapAnswer> list;
+  for (size_t i = 0; i < pieces.size(); i++) {
     const IdlePiece& piece = pieces[i];
-    const Work* next = piece.next == kNoRow ? nullptr : &state.device.work[piece.next];
-    list.push_back(
-        {{"start_ns", piece.time.begin},
-         {"dur_ns", piece.time.length()},
-         {"cause", idle_cause_name(piece.cause)},
-         {"host_span", span_name(run, spans[i])},
-         {"next_table", next == nullptr ? json(nullptr) : json(kTables[static_cast<size_t>(next->table)])},
-         {"next_row", next == nullptr ? json(nullptr) : json(next->row)}});
+    GapAnswer gap{.start_ns = piece.time.begin,
+                  .dur_ns = piece.time.length(),
+                  .cause = std::string(idle_cause_name(piece.cause))};
+    if (spans[i] != kNoRow) gap.host_span = run.names[run.spans.name[spans[i]]];
+    if (piece.next != kNoRow) {
+      const Work& next = state.device.work[piece.next];
+      gap.next_table = kTables[static_cast<size_t>(next.table)];
+      gap.next_row = next.row;
+    }
+    list.push_back(std::move(gap));
   }
   return list;
 }
 
-json classes_json(const MetricSet& metrics) {
-  json classes = json::object();
+std::map<std::string, int64_t> classes_of(const MetricSet& metrics) {
+  std::map<std::string, int64_t> classes;
   for (size_t i = 0; i < kOpClasses; i++) {
     const auto op_class = static_cast<OpClass>(i);
     const auto& ns = metrics.get(class_metric(op_class));
@@ -157,18 +143,26 @@ json classes_json(const MetricSet& metrics) {
   return classes;
 }
 
-json memory_json(const MemoryTimeline& memory, const IntervalSet& window) {
-  json samples = json::array();
+MemoryAnswer memory_of(const MemoryTimeline& memory, const IntervalSet& window) {
+  MemoryAnswer answer{memory.relative, {}};
   for (const MemorySample& sample : thinned(memory.samples, window, kMemorySamples)) {
-    samples.push_back({sample.time - window.front().begin, sample.allocated,
-                       sample.reserved == model::kNull ? json(nullptr) : json(sample.reserved)});
+    MemoryPoint point{sample.time - window.front().begin, sample.allocated};
+    if (sample.reserved != model::kNull) point.reserved_bytes = sample.reserved;
+    answer.samples.push_back(point);
   }
-  return {{"relative", memory.relative}, {"samples", samples}};
+  return answer;
+}
+
+std::vector<std::string> sorted_texts(const std::set<uint32_t>& ids, const Names& names) {
+  std::vector<std::string> texts;
+  for (const uint32_t id : ids) texts.emplace_back(names[id]);
+  std::sort(texts.begin(), texts.end());
+  return texts;
 }
 
 /// Which tables the work of a device is in, and the names that the decomposition takes for communication and,
-/// of spans, for copies: with them, SQL over the tables gives the same figures.
-json work_json(const Device& device, const Names& names) {
+/// of spans, for copies.
+WorkSources work_sources(const Device& device, const Names& names) {
   std::array<int64_t, 3> rows{};
   std::set<uint32_t> communication, copies;
   for (const Work& work : device.work) {
@@ -176,41 +170,33 @@ json work_json(const Device& device, const Names& names) {
     if (work.kind == WorkKind::kCommunication) communication.insert(work.name);
     if (work.kind == WorkKind::kCopy && work.table == WorkTable::kSpans) copies.insert(work.name);
   }
-  const auto texts = [&](const std::set<uint32_t>& ids) {
-    std::set<std::string> sorted;
-    for (const uint32_t id : ids) sorted.emplace(names[id]);
-    return sorted;
-  };
-  return {{"rows", {{"kernels", rows[0]}, {"copies", rows[1]}, {"spans", rows[2]}}},
-          {"communication_names", texts(communication)},
-          {"copy_span_names", texts(copies)}};
+  return {{rows[0], rows[1], rows[2]}, sorted_texts(communication, names), sorted_texts(copies, names)};
 }
 
-json device_json(const MeasuredDevice& measured, const Timeline& run, const IntervalSet& window,
-                 const AnalysisOptions& options) {
+DeviceAnswer device_answer(const MeasuredDevice& measured, const Timeline& run, const IntervalSet& window,
+                           const AnalysisOptions& options) {
   const Device& device = measured.state->device;
-  json out = decomposition_json(decompose(device, window));
-  out["device"] = device_key(device);
-  out["rank"] = optional_number(device.rank);
-  out["name"] = measured.name.empty() ? json(nullptr) : json(measured.name);
-  out["kind"] = device.is_host ? "host" : "device";
-  out["untimed"] = device.untimed;
-  out["idle_causes"] = causes_json(*measured.state, window);
-  out["longest_gaps"] =
-      longest_gaps(run, *measured.state, window, static_cast<size_t>(std::min(options.top, kGapsShown)));
-  out["classes"] = classes_json(measured.metrics);
-  out["metrics"] = metrics_json(measured.metrics);
-  out["roofline"] = to_json(measured.roofline, options.top);
+  const auto gaps = static_cast<size_t>(std::min(options.top, kGapsShown));
+  DeviceAnswer out{.on = device_name(device),
+                   .name = text_or_none(measured.name),
+                   .kind = device.is_host ? DeviceKind::kHost : DeviceKind::kDevice,
+                   .time = decompose(device, window),
+                   .untimed = device.untimed,
+                   .idle_causes = causes_of(*measured.state, window),
+                   .longest_gaps = longest_gaps(run, *measured.state, window, gaps),
+                   .classes = classes_of(measured.metrics),
+                   .metrics = measured.metrics,
+                   .roofline = roofline_answer(measured.roofline, options.top)};
   if (options.with_figures) {
-    out["work"] = work_json(device, run.names);
-    out["strip"] = strip_json(device, window);
-    if (measured.memory != nullptr && !window.empty()) out["memory"] = memory_json(*measured.memory, window);
+    out.work = work_sources(device, run.names);
+    out.strip = strip_of(device, window);
+    if (measured.memory != nullptr && !window.empty()) out.memory = memory_of(*measured.memory, window);
   }
   return out;
 }
 
 /// Of the device with the largest first one.
-json limiters_json(const Measured& measured) {
+std::vector<LimiterAnswer> limiters_of(const Measured& measured) {
   const MeasuredDevice* most = nullptr;
   std::vector<Limiter> best;
   for (const MeasuredDevice& device : measured.devices) {
@@ -219,172 +205,151 @@ json limiters_json(const Measured& measured) {
     most = &device;
     best = std::move(list);
   }
-  json out = json::array();
-  for (const Limiter& limiter : best) {
-    out.push_back({{"device", device_key(most->state->device)},
-                   {"rank", optional_number(most->state->device.rank)},
-                   {"what", limiter.what},
-                   {"time_ns", limiter.time_ns},
-                   {"share", limiter.share},
-                   {"words", limiter.words}});
-  }
+  std::vector<LimiterAnswer> out;
+  for (Limiter& limiter : best)
+    out.push_back({device_name(most->state->device), std::move(limiter.what), limiter.time_ns, limiter.share,
+                   std::move(limiter.words)});
   return out;
 }
 
-/// The first rows of a table, and what the others come to.
-template <class Row, class ToJson, class Time>
-json top_rows(const std::vector<Row>& rows, int64_t top, ToJson&& to_json, Time&& time, json& others) {
-  json list = json::array();
-  int64_t left = 0, left_ns = 0;
+/// Appends the first rows of a table; what the others come to.
+template <class Row, class Answer, class ToAnswer, class Time>
+LeftOut add_top_rows(const std::vector<Row>& rows, int64_t top, std::vector<Answer>& list,
+                     ToAnswer&& to_answer, Time&& time) {
+  LeftOut left;
+  int64_t shown = 0;
   for (const Row& row : rows) {
-    if (static_cast<int64_t>(list.size()) < top) {
-      list.push_back(to_json(row));
+    if (shown < top) {
+      list.push_back(to_answer(row));
+      shown++;
     } else {
-      left++;
-      left_ns += time(row);
+      left.rows++;
+      left.total_ns += time(row);
     }
   }
-  others = {{"rows", left}, {"total_ns", left_ns}};
-  return list;
+  return left;
 }
 
-/// Rows of all devices, each with its device, by time.
-void append_rows(json& to, const json& rows, const Device& device) {
-  for (json row : rows) {
-    row["device"] = device_key(device);
-    row["rank"] = optional_number(device.rank);
-    to.push_back(std::move(row));
-  }
-}
-
+/// Rows of all devices, one device after the other, each by time.
 class Tables {
  public:
   Tables(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy, int64_t top)
       : run_(run), measured_(measured), taxonomy_(taxonomy), top_(top) {}
 
-  void add(json& out) {
-    json kernels = json::array(), ops = json::array(), modules = json::array(), phases = json::array(),
-         others = json::array();
-    for (const MeasuredDevice& device : measured_.devices) {
-      json rest = {{"device", device_key(device.state->device)},
-                   {"rank", optional_number(device.state->device.rank)}};
-      if (device.state->device.is_host) {
-        append_rows(ops, host_ops(rest["ops"]), device.state->device);
+  void add(Analysis& out) const {
+    for (const MeasuredDevice& measured : measured_.devices) {
+      const Device& device = measured.state->device;
+      NotShown rest{.on = device_name(device)};
+      if (device.is_host) {
+        rest.ops = add_host_ops(device, out.top_ops);
       } else {
-        append_rows(kernels, kernel_table(device, rest["kernels"]), device.state->device);
-        if (device.state->device.has_records)
-          append_rows(ops, op_table(device, rest["ops"]), device.state->device);
-        append_rows(modules, module_table(device, rest["modules"]), device.state->device);
-        append_rows(phases, phase_table(device), device.state->device);
+        rest.kernels = add_kernels(device, out.top_kernels);
+        if (device.has_records) rest.ops = add_ops(device, out.top_ops);
+        rest.modules = add_modules(device, out.top_modules);
+        add_phases(device, out.phases);
       }
-      others.push_back(rest);
+      out.not_shown.push_back(rest);
     }
-    out["top_kernels"] = kernels;
-    out["top_ops"] = ops;
-    out["top_modules"] = modules;
-    out["phases"] = phases;
-    out["not_shown"] = others;
   }
 
  private:
   std::string name_of(uint32_t id) const { return std::string(run_.timeline.names[id]); }
 
-  json kernel_table(const MeasuredDevice& device, json& rest) const {
-    const auto rows = kernel_rows(run_.timeline, device.state->device, measured_.window);
+  LeftOut add_kernels(const Device& device, std::vector<KernelAnswer>& list) const {
+    const auto rows = kernel_rows(run_.timeline, device, measured_.window);
     int64_t sum = 0;
     for (const KernelRow& row : rows) sum += row.total_ns;
-    return top_rows(
-        rows, top_, [&](const KernelRow& row) { return kernel_json(row, sum); },
-        [](const KernelRow& row) { return row.total_ns; }, rest);
+    return add_top_rows(
+        rows, top_, list, [&](const KernelRow& row) { return kernel(row, device, sum); },
+        [](const KernelRow& row) { return row.total_ns; });
   }
 
-  json kernel_json(const KernelRow& row, int64_t sum) const {
+  KernelAnswer kernel(const KernelRow& row, const Device& device, int64_t sum) const {
     const KernelIdentity identity = taxonomy_.kernel(run_.timeline.names[row.name]);
-    return {{"name", name_of(row.name)},
-            {"short_name", row.is_copy ? name_of(row.name) : identity.name.short_name},
-            {"label", row.is_copy ? name_of(row.name) : kernel_label(identity.name)},
-            {"class", row.is_copy ? "memory" : std::string(op_class_name(run_.classes.kernel[row.name]))},
-            {"family", row.is_copy ? json("copy") : json(identity.family)},
-            {"is_copy", row.is_copy},
-            {"total_ns", row.total_ns},
-            {"calls", row.calls},
-            {"mean_ns", row.calls == 0
-                            ? json(nullptr)
-                            : json(static_cast<double>(row.total_ns) / static_cast<double>(row.calls))},
-            {"share", share_of(row.total_ns, sum)},
-            {"longest_ns", row.longest_ns},
-            {"longest_row", row.longest_row},
-            {"exposed_ns", row.exposed_ns},
-            {"exposed_share", share_of(row.exposed_ns, row.total_ns)}};
+    return {.on = device_name(device),
+            .name = name_of(row.name),
+            .short_name = row.is_copy ? name_of(row.name) : identity.name.short_name,
+            .label = row.is_copy ? name_of(row.name) : kernel_label(identity.name),
+            .op_class = row.is_copy ? OpClass::k_memory : run_.classes.kernel[row.name],
+            .family = row.is_copy ? "copy" : identity.family,
+            .is_copy = row.is_copy,
+            .total_ns = row.total_ns,
+            .calls = row.calls,
+            .mean_ns = share_of(row.total_ns, row.calls),
+            .share = share_of(row.total_ns, sum),
+            .longest_ns = row.longest_ns,
+            .longest_row = row.longest_row,
+            .exposed_ns = row.exposed_ns,
+            .exposed_share = share_of(row.exposed_ns, row.total_ns)};
   }
 
-  json op_table(const MeasuredDevice& device, json& rest) const {
-    const auto rows = op_rows(run_.timeline, device.state->device, measured_.window);
+  LeftOut add_ops(const Device& device, std::vector<OpAnswer>& list) const {
+    const auto rows = op_rows(run_.timeline, device, measured_.window);
     int64_t sum = 0;
     for (const OpRow& row : rows) sum += row.device_ns;
-    return top_rows(
-        rows, top_,
-        [&](const OpRow& row) -> json {
-          const bool nobody = row.owner == Owner::kNoLaunch;
-          return {{"name", nobody ? "(launch not in the capture)" : name_of(row.name)},
-                  {"op_type", nobody ? json(nullptr) : json(name_of(row.op_type))},
-                  {"class", row.owner == Owner::kOp
-                                ? std::string(op_class_name(taxonomy_.op(name_of(row.op_type))))
-                                : std::string("control")},
-                  {"owner", owner_name(row.owner)},
-                  {"device_ns", row.device_ns},
-                  {"calls", nobody ? json(nullptr) : json(row.calls)},
-                  {"kernels", row.works},
-                  {"share", share_of(row.device_ns, sum)}};
-        },
-        [](const OpRow& row) { return row.device_ns; }, rest);
+    return add_top_rows(
+        rows, top_, list, [&](const OpRow& row) { return op(row, device, sum); },
+        [](const OpRow& row) { return row.device_ns; });
   }
 
-  json host_ops(json& rest) const {
+  OpAnswer op(const OpRow& row, const Device& device, int64_t sum) const {
+    OpAnswer out{.on = device_name(device),
+                 .name = "(launch not in the capture)",
+                 .op_class = OpClass::k_control,
+                 .owner = row.owner,
+                 .device_ns = row.device_ns,
+                 .kernels = row.works,
+                 .share = share_of(row.device_ns, sum)};
+    if (row.owner == Owner::kNoLaunch) return out;
+    out.name = name_of(row.name);
+    out.op_type = name_of(row.op_type);
+    out.calls = row.calls;
+    if (row.owner == Owner::kOp) out.op_class = taxonomy_.op(*out.op_type);
+    return out;
+  }
+
+  LeftOut add_host_ops(const Device& device, std::vector<OpAnswer>& list) const {
     const auto rows = host_op_rows(run_.timeline, measured_.window);
     int64_t sum = 0;
     for (const HostOpRow& row : rows) sum += row.own_ns;
-    return top_rows(
-        rows, top_,
-        [&](const HostOpRow& row) -> json {
-          return {{"name", name_of(row.name)},
-                  {"op_type", name_of(row.op_type)},
-                  {"class", std::string(op_class_name(taxonomy_.op(name_of(row.op_type))))},
-                  {"owner", "op"},
-                  {"own_ns", row.own_ns},
-                  {"calls", row.calls},
-                  {"share", share_of(row.own_ns, sum)}};
+    return add_top_rows(
+        rows, top_, list,
+        [&](const HostOpRow& row) -> OpAnswer {
+          return {.on = device_name(device),
+                  .name = name_of(row.name),
+                  .op_type = name_of(row.op_type),
+                  .op_class = taxonomy_.op(name_of(row.op_type)),
+                  .owner = Owner::kOp,
+                  .own_ns = row.own_ns,
+                  .calls = row.calls,
+                  .share = share_of(row.own_ns, sum)};
         },
-        [](const HostOpRow& row) { return row.own_ns; }, rest);
+        [](const HostOpRow& row) { return row.own_ns; });
   }
 
-  json module_table(const MeasuredDevice& device, json& rest) const {
-    const auto rows = module_rows(run_.timeline, device.state->device, measured_.window);
+  LeftOut add_modules(const Device& device, std::vector<ModuleAnswer>& list) const {
+    const auto rows = module_rows(run_.timeline, device, measured_.window);
     int64_t sum = 0;
     for (const ModuleRow& row : rows) sum += row.device_ns;
-    return top_rows(
-        rows, top_,
-        [&](const ModuleRow& row) -> json {
-          return {{"path", row.path.empty() ? json(nullptr) : json(row.path)},
-                  {"device_ns", row.device_ns},
-                  {"kernels", row.works},
-                  {"share", share_of(row.device_ns, sum)}};
+    return add_top_rows(
+        rows, top_, list,
+        [&](const ModuleRow& row) -> ModuleAnswer {
+          return {device_name(device), text_or_none(row.path), row.device_ns, row.works,
+                  share_of(row.device_ns, sum)};
         },
-        [](const ModuleRow& row) { return row.device_ns; }, rest);
+        [](const ModuleRow& row) { return row.device_ns; });
   }
 
-  json phase_table(const MeasuredDevice& device) const {
-    json list = json::array();
-    for (const PhaseRow& row :
-         phase_rows(run_.timeline, run_.windows, device.state->device, measured_.window)) {
-      list.push_back({{"phase", phase_name(row.phase)},
-                      {"ranges", row.ranges},
-                      {"host_ns", row.host_ns},
-                      {"device_ns", row.device_ns},
-                      {"kernels", row.kernels},
-                      {"graph_kernels", row.graph_kernels}});
+  void add_phases(const Device& device, std::vector<PhaseAnswer>& list) const {
+    for (const PhaseRow& row : phase_rows(run_.timeline, run_.windows, device, measured_.window)) {
+      list.push_back({.on = device_name(device),
+                      .phase = std::string(phase_name(row.phase)),
+                      .ranges = row.ranges,
+                      .host_ns = row.host_ns,
+                      .device_ns = row.device_ns,
+                      .kernels = row.kernels,
+                      .graph_kernels = row.graph_kernels});
     }
-    return list;
   }
 
   const PreparedRun& run_;
@@ -393,82 +358,58 @@ class Tables {
   int64_t top_;
 };
 
-json coverage_json(const PreparedRun& run, const Measured& measured) {
-  json list = json::array();
+std::vector<CoverageAnswer> coverage_of_devices(const PreparedRun& run, const Measured& measured) {
+  std::vector<CoverageAnswer> list;
   for (const MeasuredDevice& device : measured.devices) {
     if (device.state->device.is_host) continue;
     const Coverage sum = coverage_of(run.timeline, device.state->device, measured.window);
     const auto other = static_cast<int64_t>(device.metrics.get(Metric::other_kernel_time).value_or(0));
-    list.push_back({{"device", device_key(device.state->device)},
-                    {"rank", optional_number(device.state->device.rank)},
-                    {"kernel_ns", sum.kernels_ns},
-                    {"with_launch_ns", sum.with_launch_ns},
-                    {"with_launch", share_of(sum.with_launch_ns, sum.kernels_ns)},
-                    {"with_op_ns", sum.with_op_ns},
-                    {"with_op", share_of(sum.with_op_ns, sum.kernels_ns)},
-                    {"in_graphs_ns", sum.graph_ns},
-                    {"in_graphs", share_of(sum.graph_ns, sum.kernels_ns)},
-                    {"classified", share_of(sum.kernels_ns - other, sum.kernels_ns)},
-                    {"untimed", device.state->device.untimed}});
+    list.push_back({.on = device_name(device.state->device),
+                    .kernel_ns = sum.kernels_ns,
+                    .with_launch_ns = sum.with_launch_ns,
+                    .with_launch = share_of(sum.with_launch_ns, sum.kernels_ns),
+                    .with_op_ns = sum.with_op_ns,
+                    .with_op = share_of(sum.with_op_ns, sum.kernels_ns),
+                    .in_graphs_ns = sum.graph_ns,
+                    .in_graphs = share_of(sum.graph_ns, sum.kernels_ns),
+                    .classified = share_of(sum.kernels_ns - other, sum.kernels_ns),
+                    .untimed = device.state->device.untimed});
   }
   return list;
 }
 
-json steps_json(const PreparedRun& run, const Measured& measured) {
-  const Steps& steps = run.windows.steps;
-  json list = json::array();
-  for (size_t i = 0; i < std::min(steps.list.size(), kStepsShown); i++) {
-    const IntervalSet window = union_of({steps.list[i].time});
-    json devices = json::array();
-    for (const MeasuredDevice& device : measured.devices) {
-      json row = decomposition_json(decompose(device.state->device, window));
-      row["device"] = device_key(device.state->device);
-      row["rank"] = optional_number(device.state->device.rank);
-      devices.push_back(row);
-    }
-    list.push_back({{"window", "step:" + std::to_string(i)},
-                    {"label", steps.list[i].label.empty() ? json(nullptr) : json(steps.list[i].label)},
-                    {"start_ns", steps.list[i].time.begin},
-                    {"dur_ns", steps.list[i].time.length()},
-                    {"devices", devices}});
-  }
-  return {{"source", steps.source},
-          {"count", steps.list.size()},
-          {"confidence", steps.source == "none" ? json(nullptr) : json(steps.confidence)},
-          {"kernels_in_period", steps.source == "period" ? json(steps.period) : json(nullptr)},
-          {"list", list}};
+StepAnswer step_answer(const Step& step, size_t number, const Measured& measured) {
+  StepAnswer out{.window = "step:" + std::to_string(number),
+                 .label = text_or_none(step.label),
+                 .start_ns = step.time.begin,
+                 .dur_ns = step.time.length()};
+  const IntervalSet window = union_of({step.time});
+  for (const MeasuredDevice& device : measured.devices)
+    out.devices.push_back({decompose(device.state->device, window), device_name(device.state->device)});
+  return out;
 }
 
-/// Share of the kernel time that the value is drawn from, where it is not all of it.
-std::optional<double> metric_coverage(const MetricSet& metrics, Metric metric) {
-  const std::string_view section = metric_info(metric).section;
-  const auto is = [&](std::string_view start) { return section.starts_with(start); };
-  if (is("Idle causes") || is("Launches")) return metrics.get(Metric::launch_linked_share).optional();
-  if (is("Roofline")) return metrics.get(Metric::modelled_share).optional();
-  return std::nullopt;
+StepsAnswer steps_answer(const PreparedRun& run, const Measured& measured) {
+  const Steps& steps = run.windows.steps;
+  StepsAnswer out{.source = steps.source, .count = static_cast<int64_t>(steps.list.size())};
+  if (steps.source != "none") out.confidence = steps.confidence;
+  if (steps.source == "period") out.kernels_in_period = steps.period;
+  for (size_t i = 0; i < std::min(steps.list.size(), kStepsShown); i++)
+    out.list.push_back(step_answer(steps.list[i], i, measured));
+  return out;
+}
+
+WindowAnswer window_answer(const Measured& measured, const AnalysisOptions& options) {
+  WindowAnswer out{options.window, total_length(measured.window),
+                   static_cast<int64_t>(measured.window.size()), measured.window};
+  if (!options.with_figures && out.intervals.size() > kStepsShown) out.intervals.resize(kStepsShown);
+  return out;
 }
 
 }  // namespace
 
-json metrics_json(const MetricSet& metrics) {
-  json out = json::object();
-  for (size_t i = 0; i < kMetrics; i++) {
-    const auto metric = static_cast<Metric>(i);
-    const MetricInfo& info = metric_info(metric);
-    const auto& value = metrics.get(metric);
-    json& row = out[std::string(info.id)];
-    row["definition"] = fmt::format("{}/{}", info.id, info.version);
-    row["unit"] = info.unit;
-    if (const auto coverage = metric_coverage(metrics, metric)) row["coverage"] = *coverage;
-    if (!value) {
-      row["absent"] = value.reason();
-    } else if (std::abs(*value) < 9e15 && *value == std::floor(*value) && info.unit != "ratio") {
-      row["value"] = static_cast<int64_t>(*value);
-    } else {
-      row["value"] = *value;
-    }
-  }
-  return out;
+DeviceName device_name(const Device& device) {
+  return {{device.is_host, device.number}, device.rank};
 }
 
 Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window) {
@@ -495,24 +436,15 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
   return measured;
 }
 
-json analysis_json(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
-                   const AnalysisOptions& options) {
-  json out = json::object();
-  json pieces = json::array();
-  const size_t most = options.with_figures ? measured.window.size() : kStepsShown;
-  for (size_t i = 0; i < std::min(measured.window.size(), most); i++)
-    pieces.push_back({measured.window[i].begin, measured.window[i].end});
-  out["window"] = {{"name", options.window},
-                   {"total_ns", total_length(measured.window)},
-                   {"pieces", measured.window.size()},
-                   {"intervals", pieces}};
-  out["limiters"] = limiters_json(measured);
-  json devices = json::array();
+Analysis analysis_of(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
+                     const AnalysisOptions& options) {
+  Analysis out;
+  out.window = window_answer(measured, options);
+  out.limiters = limiters_of(measured);
   for (const MeasuredDevice& device : measured.devices)
-    devices.push_back(device_json(device, run.timeline, measured.window, options));
-  out["devices"] = devices;
-  out["steps"] = steps_json(run, measured);
-  out["coverage"] = coverage_json(run, measured);
+    out.devices.push_back(device_answer(device, run.timeline, measured.window, options));
+  out.steps = steps_answer(run, measured);
+  out.coverage = coverage_of_devices(run, measured);
   Tables(run, measured, taxonomy, options.top).add(out);
   return out;
 }

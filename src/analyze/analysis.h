@@ -1,10 +1,11 @@
 #pragma once
-// Analysis: the answer to "where did the time go" for one run and one window, as JSON that faces and reports
-// render. The same run and options give the same JSON, byte for byte.
+// How the answer to "where did the time go" (answer/analysis.h) is made for one run and one window. The same
+// run and options give the same answer, byte for byte in JSON.
 
 #include <string>
 #include <vector>
 
+#include "analyze/answer/analysis.h"
 #include "analyze/device_metrics.h"
 #include "analyze/load/memory.h"
 #include "analyze/load/thread_pool.h"
@@ -51,12 +52,11 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
 /// The window by its name.
 Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window);
 
-/// window, limiters, devices, steps, coverage, top_kernels, top_ops, top_modules, phases. See
+/// Window, limiters, devices, steps, coverage, the tables of kernels, ops and modules, phases. See
 /// docs/metrics.md.
-nlohmann::json analysis_json(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
-                             const AnalysisOptions& options);
+Analysis analysis_of(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
+                     const AnalysisOptions& options);
 
-/// {value, unit} or {absent, unit} of every metric, by id.
-nlohmann::json metrics_json(const MetricSet& metrics);
+DeviceName device_name(const Device& device);
 
 }  // namespace nl::analyze

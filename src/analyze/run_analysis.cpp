@@ -17,39 +17,30 @@ namespace {
 using nlohmann::json;
 
 /// A device that shows whole inferences, not kernels: the classes are those of the engine's layers.
-void use_layer_classes(Measured& measured, const json& layers) {
-  if (layers.is_null() || measured.devices.size() != 1) return;
+void use_layer_classes(Measured& measured, const std::optional<EngineLayers>& layers) {
+  if (!layers || measured.devices.size() != 1) return;
   MeasuredDevice& device = measured.devices.front();
   if (device.state->device.is_host || device.state->device.has_records) return;
   for (size_t i = 0; i < kOpClasses; i++) {
     const auto op_class = static_cast<OpClass>(i);
-    device.metrics.set(class_metric(op_class),
-                       layers["classes"].value(std::string(op_class_name(op_class)), int64_t{0}));
+    const auto ns = layers->classes.find(std::string(op_class_name(op_class)));
+    device.metrics.set(class_metric(op_class), ns == layers->classes.end() ? int64_t{0} : ns->second);
   }
-  const int64_t total = layers["total_ns"];
-  if (total == 0) return;
+  if (layers->total_ns == 0) return;
   const double other = *device.metrics.get(Metric::other_kernel_time);
-  device.metrics.set(Metric::unclassified_share, Known<double>(other / static_cast<double>(total)));
+  device.metrics.set(Metric::unclassified_share,
+                     Known<double>(other / static_cast<double>(layers->total_ns)));
 }
 
 /// What the rank of a device waited for others.
-void add_waits(MeasuredDevice& device, const json& collectives) {
+void add_waits(MeasuredDevice& device, const CollectivesAnswer& collectives) {
   const auto& rank = device.state->device.rank;
-  for (const json& row : collectives["waits"]) {
-    if (rank && row["rank"] == *rank && !device.state->device.is_host)
-      return device.metrics.set(Metric::collective_wait_time, row["wait_ns"].get<int64_t>());
+  for (const RankWait& row : collectives.waits) {
+    if (rank && row.rank == *rank && !device.state->device.is_host)
+      return device.metrics.set(Metric::collective_wait_time, row.wait_ns);
   }
   device.metrics.absent(Metric::collective_wait_time,
-                        collectives.value("absent", "the rank is in no collective of several ranks"));
-}
-
-/// A row of a device's own.
-template <class T>
-void add_row(json& rows, const T& what, const json& device) {
-  json row = to_json(what);
-  row["device"] = device["device"];
-  row["rank"] = device["rank"];
-  rows.push_back(std::move(row));
+                        collectives.absent.value_or("the rank is in no collective of several ranks"));
 }
 
 Result<void> add_patterns(RunAnalysis& analysis, store::Connection& connection, const PreparedRun& run,
@@ -64,16 +55,17 @@ Result<void> add_patterns(RunAnalysis& analysis, store::Connection& connection, 
 
 /// Of all devices, the most time at stake first.
 void add_findings(RunAnalysis& analysis) {
-  json findings = json::array(), abstentions = json::array();
+  Analysis& data = analysis.data;
   for (size_t i = 0; i < analysis.devices.size(); i++) {
-    const json& device = analysis.data["devices"][i];
-    for (const auto& finding : analysis.devices[i].evaluation.findings) add_row(findings, finding, device);
-    for (const auto& one : analysis.devices[i].evaluation.abstentions) add_row(abstentions, one, device);
+    const DeviceName& on = data.devices[i].on;
+    const Evaluation& said = analysis.devices[i].evaluation;
+    for (const auto& finding : said.findings) data.findings.push_back({finding, on});
+    for (const auto& abstention : said.abstentions) data.abstentions.push_back({abstention, on});
   }
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const json& a, const json& b) { return a["at_stake_ns"] > b["at_stake_ns"]; });
-  analysis.data["findings"] = findings;
-  analysis.data["abstentions"] = abstentions;
+  std::stable_sort(data.findings.begin(), data.findings.end(),
+                   [](const FindingOnDevice& a, const FindingOnDevice& b) {
+                     return a.finding.at_stake_ns > b.finding.at_stake_ns;
+                   });
 }
 
 }  // namespace
@@ -83,22 +75,23 @@ Result<RunAnalysis> analyze_run(store::EngineStart& start, const std::string& bu
   NL_TRY(const Taxonomy taxonomy, Taxonomy::built_in());
   NL_TRY(LoadedRun loaded, load_run(start, bundle, document, taxonomy, options));
   auto& [engine, connection, files, run, sources] = loaded;
-  NL_TRY(const json layers, engine_layers(connection, files, taxonomy, options.top));
-  NL_TRY(json counters,
+  NL_TRY(auto layers, engine_layers(connection, files, taxonomy, options.top));
+  NL_TRY(auto counters,
          launch_counters(connection, files, sources.document["hardware"], sources.peaks, options.top));
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, layers);
-  NL_TRY(const json collectives, run_collectives(*engine, files, measured.window));
+  NL_TRY(auto collectives, run_collectives(*engine, files, measured.window));
   for (MeasuredDevice& device : measured.devices) add_waits(device, collectives);
   RunAnalysis analysis;
-  analysis.data = analysis_json(run, measured, taxonomy, options);
+  Analysis& data = analysis.data;
+  data = analysis_of(run, measured, taxonomy, options);
   if (options.with_patterns) NL_CHECK(add_patterns(analysis, connection, run, measured));
-  analysis.data["layers"] = layers;
-  analysis.data["collectives"] = collectives;
-  analysis.data["counters"] = std::move(counters);
-  NL_TRY(analysis.data["clocks"], clocks_json(connection, run.timeline));
-  NL_TRY(analysis.data["launch_matches"], launch_matches_json(connection, files));
-  if (!layers.is_null() && analysis.data["top_ops"].empty()) analysis.data["top_ops"] = layers["top"];
+  if (layers && data.top_ops.empty()) data.top_ops = layers->top;
+  data.layers = std::move(layers);
+  data.collectives = std::move(collectives);
+  data.counters = std::move(counters);
+  NL_TRY(data.clocks, clocks_of(connection, run.timeline));
+  NL_TRY(data.launch_matches, launch_matches(connection, files));
   NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));
   for (MeasuredDevice& device : measured.devices) {
     Evaluation evaluation = evaluate_rules(rules.rules, device.metrics);

@@ -1,5 +1,5 @@
 #pragma once
-// The whole analysis of a run in a bundle: from its tables to JSON.
+// The whole analysis of a run in a bundle, from its tables.
 
 #include "analyze/analysis.h"
 #include "analyze/rules/finding.h"
@@ -14,7 +14,7 @@ struct DeviceFindings {
 };
 
 struct RunAnalysis {
-  nlohmann::json data;  ///< analysis_json with layers, counters and findings
+  Analysis data;  ///< with layers, counters and findings
   std::vector<DeviceFindings> devices;
   nlohmann::json patterns;                 ///< if asked for: work_pattern of each device
   std::vector<int64_t> step_durations_ns;  ///< if asked for: of all steps, in order of time

@@ -68,4 +68,8 @@ json json_tree_of(const std::function<void(ValueWriter&)>& write) {
   return writer.take();
 }
 
+std::string schema_text_of(const std::function<void(ValueWriter&)>& write) {
+  return json_tree_of(write).dump();
+}
+
 }  // namespace nl

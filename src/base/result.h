@@ -19,6 +19,7 @@ enum class ErrorCode {
   kUnavailable,
   kIo,
   kLimit,
+  kCancelled,  ///< whoever called asked for it to stop; nothing half-done is left
   kInternal,
 };
 
@@ -40,6 +41,9 @@ struct Error {
   std::string hint = {};  ///< what to do about it; may be empty. Each {} stands for one of the calls
   std::vector<SuggestedCall> calls = {};
 };
+
+/// What a call returns that was asked to stop.
+inline Error cancelled_error() { return {ErrorCode::kCancelled, "cancelled"}; }
 
 template <class T>
 class [[nodiscard]] Result {

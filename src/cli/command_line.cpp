@@ -43,6 +43,8 @@ int exit_code_of(ErrorCode code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kIo:
       return kExitMissing;
+    case ErrorCode::kCancelled:
+      return kExitInterrupted;
     case ErrorCode::kInternal:
       return kExitBug;
     default:
@@ -216,7 +218,8 @@ json without_dash(const Operation& operation, json parameters) {
 class Call {
  public:
   Call(const GlobalOptions& global, std::string command) : global_(global) {
-    context_.ledger_folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+    context_.ledger_folder =
+        global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
     context_.face = ops::Face::kCli;
     context_.may = ops::Effect::kExec;
     context_.host_paths = true;
@@ -224,6 +227,8 @@ class Call {
     context_.command = std::move(command);
     context_.cancelled = [] { return interrupted != 0; };
     context_.end_process_after = [](int seconds) { return std::make_shared<HardLimit>(seconds); };
+    // `record -- program < prompts` works as without us; a terminal stays ours, as Ctrl-C is.
+    if (::isatty(STDIN_FILENO) == 0) context_.workload_input = STDIN_FILENO;
     if (!global.quiet) context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
   }
 
@@ -313,7 +318,8 @@ std::string footer() {
 
 /// For those who have no run yet; looks only, makes no ledger.
 std::string first_steps(const GlobalOptions& global) {
-  const std::string folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+  const std::string folder =
+      global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
   if (!folder.empty() && !list_folder(folder + "/runs").empty()) return "";
   return "\nThe ledger is empty. Start with one of\n"
          "  neurolens demo     simulated traces, analysed and compared in seconds; no network, no GPU\n"

@@ -11,8 +11,6 @@
 namespace nl::compare {
 namespace {
 
-using nlohmann::json;
-
 constexpr char kNoOp[] = "(no op)";
 constexpr double kEnoughOps = 0.5;  // of the busy time must belong to ops on both sides
 
@@ -108,20 +106,14 @@ void add_roofs(Table& table, const analyze::RooflineTable& roofline, size_t whic
   }
 }
 
-json optional_ratio(const std::optional<double>& value) {
-  return value ? json(*value) : json(nullptr);
-}
-
 std::optional<double> roof_share(const Spent& spent) {
   if (spent.modelled_ns == 0) return std::nullopt;
   return spent.roof_ns / static_cast<double>(spent.modelled_ns);
 }
 
-json spent_json(const Spent& spent, const Side& side, int64_t busy_ns) {
-  return {{"time_ns", per_unit(spent.owned_ns, side.units)},
-          {"calls", spent.calls},
-          {"share", ratio(static_cast<double>(spent.owned_ns), static_cast<double>(busy_ns))},
-          {"roof_share", optional_ratio(roof_share(spent))}};
+AcrossAmount amount_of(const Spent& spent, const Side& side, int64_t busy_ns) {
+  return {per_unit(spent.owned_ns, side.units), spent.calls,
+          ratio(static_cast<double>(spent.owned_ns), static_cast<double>(busy_ns)), roof_share(spent)};
 }
 
 int64_t busy_of(const Side& side) {
@@ -151,55 +143,55 @@ std::optional<CallRatios> call_ratios(const Spent& base, const Spent& next) {
   return CallRatios{ns(next) / ns(base), next.per_call(next.roof_ns) / base.per_call(base.roof_ns)};
 }
 
-/// lost_ns: time of the new side beyond what its peaks make of the time of a call of the base.
-json row_json(const std::string& name, const std::array<Spent, 2>& spent, const AcrossSide& base,
-              const AcrossSide& next, const std::array<int64_t, 2>& busy) {
-  json row = {{"name", name},
-              {"base", spent_json(spent[0], base.side, busy[0])},
-              {"new", spent_json(spent[1], next.side, busy[1])}};
-  const double before = row["base"]["time_ns"], after = row["new"]["time_ns"];
-  const auto ratios = call_ratios(spent[0], spent[1]);
-  row["time_ratio"] = before > 0 && after > 0 ? json(after / before) : json(nullptr);
-  row["call_time_ratio"] = ratios ? json(ratios->time) : json(nullptr);
-  row["hardware_ratio"] = ratios ? json(ratios->hardware) : json(nullptr);
-  const auto shares = std::pair(roof_share(spent[0]), roof_share(spent[1]));
-  row["efficiency_ratio"] = shares.first && shares.second && *shares.first > 0
-                                ? json(*shares.second / *shares.first)
-                                : json(nullptr);
-  row["lost_ns"] = ratios ? json(std::llround(after * (1 - ratios->hardware / ratios->time))) : json(nullptr);
+AcrossRow row_of(const std::string& name, const std::array<Spent, 2>& spent, const AcrossSide& base,
+                 const AcrossSide& next, const std::array<int64_t, 2>& busy) {
+  AcrossRow row;
+  row.name = name;
+  row.base = amount_of(spent[0], base.side, busy[0]);
+  row.next = amount_of(spent[1], next.side, busy[1]);
+  const auto before = static_cast<double>(row.base.time_ns), after = static_cast<double>(row.next.time_ns);
+  if (before > 0 && after > 0) row.time_ratio = after / before;
+  if (const auto ratios = call_ratios(spent[0], spent[1])) {
+    row.call_time_ratio = ratios->time;
+    row.hardware_ratio = ratios->hardware;
+    row.lost_ns = std::llround(after * (1 - ratios->hardware / ratios->time));
+  }
+  const auto &here = row.base.roof_share, &there = row.next.roof_share;
+  if (here && there && *here > 0) row.efficiency_ratio = *there / *here;
   return row;
 }
 
-json shares_json(const Side& side) {
-  json parts = json::object();
-  for (size_t i = 0; i < Part::kCount; i++) {
-    const auto kind = std::string(part_kind_name(Part::number(i).kind()));
-    parts[kind] = parts.value(kind, 0.0) +
-                  ratio(static_cast<double>(side.parts[i]), static_cast<double>(side.window_ns));
+PartShares shares_of(const Side& side) {
+  std::array<double, kPartKinds> sums{};
+  for (size_t i = 0; i < Part::kCount; i++)
+    sums[static_cast<size_t>(Part::number(i).kind())] +=
+        ratio(static_cast<double>(side.parts[i]), static_cast<double>(side.window_ns));
+  return {sums[0], sums[1], sums[2], sums[3], sums[4]};
+}
+
+AcrossFigures figures_of(const Side& side) {
+  return {per_unit(side.window_ns, side.units),
+          per_unit(busy_of(side), side.units),
+          shares_of(side),
+          static_cast<int64_t>(side.items.size()),
+          {}};
+}
+
+/// What the source and the table of peaks say of the device.
+AcrossDevice device_of(const analyze::MeasuredDevice& device) {
+  AcrossDevice out;
+  if (!device.name.empty()) out.device = device.name;
+  if (const auto& peaks = device.roofline.peaks) {
+    out.bandwidth_bytes_per_s = peaks->bandwidth.optional();
+    out.bf16_flops_per_s = peaks->peak("bf16").optional();
+    out.peaks_source = peaks->source;
   }
-  return parts;
-}
-
-json times_json(const Side& side) {
-  return {{"window_ns", per_unit(side.window_ns, side.units)},
-          {"busy_ns", per_unit(busy_of(side), side.units)},
-          {"shares", shares_json(side)},
-          {"pieces", side.items.size()}};
-}
-
-/// What the source and the table of peaks say of the device; nothing of it for a run without a time line.
-json device_json(const analyze::MeasuredDevice& device) {
-  const auto& peaks = device.roofline.peaks;
-  const auto known = [](const Known<double>& value) { return optional_ratio(value.optional()); };
-  const auto metric = [&](analyze::Metric id) { return known(device.metrics.get(id)); };
-  return {{"device", device.name.empty() ? json(nullptr) : json(device.name)},
-          {"bandwidth_bytes_per_s", peaks ? known(peaks->bandwidth) : json(nullptr)},
-          {"bf16_flops_per_s", peaks ? known(peaks->peak("bf16")) : json(nullptr)},
-          {"peaks_source", peaks ? json(peaks->source) : json(nullptr)},
-          {"roof_share", metric(analyze::Metric::roof_share)},
-          {"modelled_share", metric(analyze::Metric::modelled_share)},
-          {"mfu", metric(analyze::Metric::mfu)},
-          {"mbu", metric(analyze::Metric::mbu)}};
+  const auto metric = [&](analyze::Metric id) { return device.metrics.get(id).optional(); };
+  out.roof_share = metric(analyze::Metric::roof_share);
+  out.modelled_share = metric(analyze::Metric::modelled_share);
+  out.mfu = metric(analyze::Metric::mfu);
+  out.mbu = metric(analyze::Metric::mbu);
+  return out;
 }
 
 std::string words_of(bool by_op, Mode mode) {
@@ -210,44 +202,38 @@ std::string words_of(bool by_op, Mode mode) {
 
 }  // namespace
 
-json compare_across(const AcrossSide& base, const AcrossSide& next, Mode mode, const Texts& texts) {
+Across compare_across(const AcrossSide& base, const AcrossSide& next, Mode mode, const Texts& texts) {
   const bool by_op = mode == Mode::kOtherHardware && share_with_op(base.side) >= kEnoughOps &&
                      share_with_op(next.side) >= kEnoughOps;
+  Across out;
+  out.level = by_op ? AcrossLevel::kOp : AcrossLevel::kClass;
+  out.words = words_of(by_op, mode);
   Table table;
   std::array<int64_t, 2> busy{}, common{};
-  json sides = json::array();
   const AcrossSide* both[] = {&base, &next};
   for (size_t i = 0; i < 2; i++) {
     const RowNames names(both[i]->side, both[1 - i]->side, by_op, texts);
     add_times(table, both[i]->side, i, names);
     busy[i] = busy_of(both[i]->side);
-    sides.push_back(times_json(both[i]->side));
+    out.sides[i] = figures_of(both[i]->side);
     if (!has_devices(both[i]->run)) continue;
     const auto measured = analyze::measure(both[i]->run.run, both[i]->run.sources, both[i]->window);
     add_roofs(table, measured.devices[both[i]->device].roofline, i, names);
-    sides.back().update(device_json(measured.devices[both[i]->device]));
+    out.sides[i].device = device_of(measured.devices[both[i]->device]);
   }
-  std::vector<json> rows;
   for (const auto& [name, spent] : table) {
     if (spent[0].calls > 0 && spent[1].calls > 0 && name != kNoOp) {
       common[0] += spent[0].owned_ns;
       common[1] += spent[1].owned_ns;
     }
-    if (spent[0].calls + spent[1].calls > 0) rows.push_back(row_json(name, spent, base, next, busy));
+    if (spent[0].calls + spent[1].calls > 0) out.rows.push_back(row_of(name, spent, base, next, busy));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
-    const auto most = [](const json& row) {
-      return std::max(row["base"]["time_ns"].get<int64_t>(), row["new"]["time_ns"].get<int64_t>());
-    };
-    return most(a) > most(b);
-  });
-  return {{"level", by_op ? "op" : "class"},
-          {"words", words_of(by_op, mode)},
-          {"sides", sides},
-          {"rows", rows},
-          {"covered",
-           {{"base", ratio(static_cast<double>(common[0]), static_cast<double>(busy[0]))},
-            {"new", ratio(static_cast<double>(common[1]), static_cast<double>(busy[1]))}}}};
+  const auto most = [](const AcrossRow& row) { return std::max(row.base.time_ns, row.next.time_ns); };
+  std::stable_sort(out.rows.begin(), out.rows.end(),
+                   [&](const AcrossRow& a, const AcrossRow& b) { return most(a) > most(b); });
+  out.covered = {ratio(static_cast<double>(common[0]), static_cast<double>(busy[0])),
+                 ratio(static_cast<double>(common[1]), static_cast<double>(busy[1]))};
+  return out;
 }
 
 }  // namespace nl::compare

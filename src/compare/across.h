@@ -3,7 +3,6 @@
 // and times against what the peaks of each device allow, at the level that both sides have: ops of one
 // framework, or classes.
 
-#include "base/json.h"
 #include "compare/comparability.h"
 
 namespace nl::compare {
@@ -15,7 +14,6 @@ struct AcrossSide {
   const analyze::IntervalSet& window;
 };
 
-/// {level, words, sides [...], rows [...], covered {base, new}}
-nlohmann::json compare_across(const AcrossSide& base, const AcrossSide& next, Mode mode, const Texts& texts);
+Across compare_across(const AcrossSide& base, const AcrossSide& next, Mode mode, const Texts& texts);
 
 }  // namespace nl::compare

@@ -142,12 +142,6 @@ class ChangeRows {
 
 }  // namespace
 
-std::string_view change_kind_name(ChangeKind kind) {
-  static constexpr std::string_view kNames[] = {"changed", "moved", "renamed", "fused",
-                                                "split",   "added", "removed"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 Result<Changes> find_changes(const Side& base, const Side& next, const Texts& texts) {
   const auto names = views_of(texts);
   NL_TRY(const auto alignment, align::align(sequence_of(base), sequence_of(next), {names}));

@@ -3,16 +3,12 @@
 // is matched or not under one name makes one row.
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "compare/answer.h"
 #include "compare/side.h"
 
 namespace nl::compare {
-
-enum class ChangeKind : uint8_t { kChanged, kMoved, kRenamed, kFused, kSplit, kAdded, kRemoved };
-/// changed, moved, …
-std::string_view change_kind_name(ChangeKind kind);
 
 struct Amount {
   int64_t calls = 0;

@@ -12,7 +12,7 @@ namespace nl::compare {
 namespace {
 
 using nlohmann::json;
-using State = Factor::State;
+using State = FactorState;
 
 /// Labels that say what was computed. Others (variant, commit) say what was changed on purpose.
 constexpr const char* kWorkloadLabels[] = {"model",        "batch",         "sequence_length",
@@ -23,12 +23,17 @@ struct Weight {
   double unknown;
 };
 
+std::optional<std::string> if_known(std::string text) {
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
+/// What a side does not know is an empty text here.
 Factor factor(std::string name, std::string base, std::string next, Weight weight, std::string words) {
-  Factor out{std::move(name), State::kEqual, 1, std::move(base), std::move(next), ""};
-  if (out.base.empty() || out.next.empty()) {
+  Factor out{std::move(name), State::kEqual, 1, if_known(std::move(base)), if_known(std::move(next)), {}};
+  if (!out.base || !out.next) {
     out.state = State::kUnknown;
     out.score = weight.unknown;
-    out.words = out.base.empty() && out.next.empty() ? "not known" : "known of one side only";
+    out.words = !out.base && !out.next ? "not known" : "known of one side only";
   } else if (out.base != out.next) {
     out.state = State::kDifferent;
     out.score = weight.different;
@@ -127,7 +132,7 @@ std::string completeness(const RunFacts& run) {
 }
 
 Factor completeness_factor(const RunFacts& base, const RunFacts& next) {
-  Factor out{"completeness", State::kEqual, 1, completeness(base), completeness(next), ""};
+  Factor out{"completeness", State::kEqual, 1, completeness(base), completeness(next), {}};
   if (out.base == "complete" && out.next == "complete") return out;
   out.state = State::kDifferent;
   out.score = 0.7;
@@ -168,8 +173,8 @@ std::optional<double> shape_overlap(const Side& base, const Side& next) {
 
 Factor shapes_factor(const Side& base, const Side& next) {
   const auto overlap = shape_overlap(base, next);
-  if (!overlap) return {"shapes", State::kUnknown, 1, "", "", "no shapes of most of the work"};
-  if (*overlap >= 0.98) return {"shapes", State::kEqual, 1, "recorded", "equal", ""};
+  if (!overlap) return {"shapes", State::kUnknown, 1, {}, {}, "no shapes of most of the work"};
+  if (*overlap >= 0.98) return {"shapes", State::kEqual, 1, "recorded", "equal", {}};
   return {"shapes",
           State::kDifferent,
           std::max(0.2, *overlap),
@@ -201,8 +206,8 @@ std::optional<double> work_ratio(const Changes& changes, const Side& base, const
 
 Factor amount_factor(const Changes& changes, const Side& base, const Side& next) {
   const auto ratio = work_ratio(changes, base, next);
-  if (!ratio) return {"amount of work", State::kUnknown, 0.5, "", "", "no work of one name on both sides"};
-  Factor out{"amount of work", State::kEqual, 1, "1", fmt::format("{:.3g}", *ratio), ""};
+  if (!ratio) return {"amount of work", State::kUnknown, 0.5, {}, {}, "no work of one name on both sides"};
+  Factor out{"amount of work", State::kEqual, 1, "1", fmt::format("{:.3g}", *ratio), {}};
   if (std::abs(*ratio - 1) < 0.005) return out;
   out.state = State::kDifferent;
   out.score = std::min(*ratio, 1 / *ratio);
@@ -222,7 +227,7 @@ Factor matched_factor(const Changes& changes) {
              1,
              fmt::format("{:.0f} %", base * 100),
              fmt::format("{:.0f} %", next * 100),
-             ""};
+             {}};
   if (std::min(base, next) >= 0.5) return out;
   out.state = State::kDifferent;
   out.score = std::max(0.3, std::sqrt(std::min(base, next)));
@@ -256,17 +261,12 @@ std::vector<std::string> Comparability::reasons() const {
                    [](const Factor* a, const Factor* b) { return a->score < b->score; });
   std::vector<std::string> out;
   for (const Factor* factor : low) {
-    const bool both = !factor->base.empty() && !factor->next.empty();
-    out.push_back(
-        both ? fmt::format("{}: {} against {} ({})", factor->name, factor->base, factor->next, factor->words)
-             : fmt::format("{}: {}", factor->name, factor->words));
+    const std::string words = factor->words.value_or("");
+    out.push_back(factor->base && factor->next ? fmt::format("{}: {} against {} ({})", factor->name,
+                                                             *factor->base, *factor->next, words)
+                                               : fmt::format("{}: {}", factor->name, words));
   }
   return out;
-}
-
-std::string_view mode_name(Mode mode) {
-  static constexpr std::string_view kNames[] = {"same", "other_hardware", "other_backend"};
-  return kNames[static_cast<size_t>(mode)];
 }
 
 Mode mode_between(const RunFacts& base, const RunFacts& next) {
@@ -339,18 +339,8 @@ std::vector<FactDifference> differences(const RunFacts& base, const RunFacts& ne
   return out;
 }
 
-json to_json(const Comparability& comparability) {
-  static constexpr const char* kStates[] = {"equal", "different", "unknown"};
-  json factors = json::array();
-  for (const Factor& factor : comparability.factors) {
-    factors.push_back({{"name", factor.name},
-                       {"state", kStates[static_cast<size_t>(factor.state)]},
-                       {"score", factor.score},
-                       {"base", factor.base.empty() ? json(nullptr) : json(factor.base)},
-                       {"new", factor.next.empty() ? json(nullptr) : json(factor.next)},
-                       {"words", factor.words.empty() ? json(nullptr) : json(factor.words)}});
-  }
-  return {{"score", comparability.score()}, {"floor", kComparabilityFloor}, {"factors", factors}};
+ComparabilityScore score_of(Comparability comparability) {
+  return {comparability.score(), kComparabilityFloor, std::move(comparability.factors)};
 }
 
 }  // namespace nl::compare

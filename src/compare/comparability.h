@@ -19,15 +19,6 @@ struct RunFacts {
   std::map<std::string, std::string> labels;  ///< the values that count
 };
 
-struct Factor {
-  enum class State { kEqual, kDifferent, kUnknown };
-  std::string name;
-  State state = State::kEqual;
-  double score = 1;
-  std::string base, next;  ///< what the sides say; empty if unknown
-  std::string words;       ///< why it matters, where it is not equal
-};
-
 inline constexpr double kComparabilityFloor = 0.5;
 
 struct Comparability {
@@ -40,13 +31,6 @@ struct Comparability {
   std::vector<std::string> reasons() const;
 };
 
-enum class Mode {
-  kSame,           ///< the same hardware and backend: times are compared
-  kOtherHardware,  ///< shares and figures that are normalised by the peaks of the devices
-  kOtherBackend,   ///< shares of classes: kernels and ops have nothing else in common
-};
-/// same, other_hardware, other_backend
-std::string_view mode_name(Mode mode);
 Mode mode_between(const RunFacts& base, const RunFacts& next);
 
 /// As far as the runs themselves tell: also whether two repeats are of one kind.
@@ -64,6 +48,6 @@ struct FactDifference {
 /// By key, those that the base has first.
 std::vector<FactDifference> differences(const RunFacts& base, const RunFacts& next);
 
-nlohmann::json to_json(const Comparability& comparability);
+ComparabilityScore score_of(Comparability comparability);
 
 }  // namespace nl::compare

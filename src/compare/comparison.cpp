@@ -22,7 +22,6 @@ namespace {
 using analyze::IntervalSet;
 using analyze::LoadedRun;
 using analyze::Taxonomy;
-using nlohmann::json;
 
 /// The engine lives as long as its run.
 struct OpenRun {
@@ -75,7 +74,7 @@ class Comparer {
            const CompareOptions& options)
       : inputs_{&base, &next}, taxonomy_(taxonomy), options_(options) {}
 
-  Result<json> run() {
+  Result<Comparison> run() {
     NL_TRY(auto base, open_run(inputs_[0]->front(), taxonomy_, options_));
     NL_TRY(auto next, open_run(inputs_[1]->front(), taxonomy_, options_));
     NL_CHECK(choose_window(base->loaded, next->loaded));
@@ -154,7 +153,7 @@ class Comparer {
     return order[(order.size() - 1) / 2];
   }
 
-  Result<json> compare(LoadedRun& base, LoadedRun& next) {
+  Result<Comparison> compare(LoadedRun& base, LoadedRun& next) {
     LoadedRun* loaded[] = {&base, &next};
     for (size_t i = 0; i < 2; i++) {
       if (inputs_[i]->size() > 1) NL_CHECK(build_side(i, *loaded[i], true));
@@ -168,55 +167,49 @@ class Comparer {
            judge_repeats(runs_[0].samples, runs_[1].samples, changes_, {options_.practical_bound, 0.05}));
     KernelCounters counters(texts_);
     NL_CHECK(counters.read(base, next));
-    json out = to_json(
-        Difference{sides_[0], sides_[1], texts_, changes_, repeats_, counters, options_.with_figures});
-    out["base"] = side_json(0);
-    out["new"] = side_json(1);
-    out["mode"] = mode_name(mode_);
-    out["comparability"] = to_json(score);
-    add_verdict(out, score);
-    out["differences"] = json::array();
-    for (const auto& one : differences(input(0).facts, input(1).facts))
-      out["differences"].push_back(one.text());
-    out["statistics"] = statistics_json();
-    if (options_.with_figures) {
-      add_strip(out["base"], base, 0);
-      add_strip(out["new"], next, 1);
-    }
-    out["devices"] = devices_json(base, next);
-    out["totals"] = totals_json(base, next);
-    out["across"] = nullptr;
-    if (mode_ != Mode::kSame && !score.is_refused()) out["across"] = across_json(base, next);
+    Comparison out;
+    put_difference({sides_[0], sides_[1], texts_, changes_, repeats_, counters, options_.with_figures}, out);
+    out.base = side_of(0, base);
+    out.next = side_of(1, next);
+    out.mode = mode_;
+    out.comparability = score_of(score);
+    put_verdict(out, score);
+    for (const auto& one : differences(input(0).facts, input(1).facts)) out.differences.push_back(one.text());
+    out.statistics = window_statistics();
+    out.devices = device_rows(base, next);
+    out.totals = {totals_of(base, 0), totals_of(next, 1)};
+    if (mode_ != Mode::kSame && !score.is_refused()) out.across = across(base, next);
     return out;
   }
 
-  json side_json(size_t i) const {
+  ComparedSide side_of(size_t i, const LoadedRun& run) const {
     const Side& side = sides_[i];
-    json ids = json::array();
-    for (const RunSample& sample : runs_[i].samples) ids.push_back(sample.run_id);
-    return {{"run_id", input(i).facts.run_id},
-            {"runs", ids},
-            {"source", side.source},
-            {"device", side.device.empty() ? json(nullptr) : json(side.device)},
-            {"window", side.window},
-            {"unit", side.unit},
-            {"units", side.units},
-            {"warm_up_left_out", side.warm_up},
-            {"total_ns", side.window_ns},
-            {"window_ns", per_unit(side.window_ns, side.units)}};
+    ComparedSide out;
+    out.run_id = input(i).facts.run_id;
+    for (const RunSample& sample : runs_[i].samples) out.runs.push_back(sample.run_id);
+    out.source = side.source;
+    if (!side.device.empty()) out.device = side.device;
+    out.window = side.window;
+    out.unit = side.unit;
+    out.units = side.units;
+    out.warm_up_left_out = side.warm_up;
+    out.total_ns = side.window_ns;
+    out.window_ns = per_unit(side.window_ns, side.units);
+    if (options_.with_figures) put_strip(out, run, i);
+    return out;
   }
 
   /// Over time; a side of sums has none.
-  void add_strip(json& out, const LoadedRun& run, size_t side) const {
+  void put_strip(ComparedSide& out, const LoadedRun& run, size_t side) const {
     if (!has_devices(run)) return;
     const IntervalSet& window = windows_[side];
-    out["strip"] = analyze::strip_json(run.run.devices[choices_[side].device].device, window);
-    out["strip_ns"] = window.empty() ? 0 : window.back().end - window.front().begin;
+    out.strip = analyze::strip_of(run.run.devices[choices_[side].device].device, window);
+    out.strip_ns = window.empty() ? 0 : window.back().end - window.front().begin;
   }
 
   // ---- Is it real
 
-  void add_verdict(json& out, const Comparability& score) const {
+  void put_verdict(Comparison& out, const Comparability& score) const {
     stats::Verdict verdict = repeats_.window.verdict;
     std::vector<std::string> reasons;
     if (same_runs()) {
@@ -238,8 +231,8 @@ class Comparer {
     } else if (!repeats_.window.reason.empty()) {
       reasons.push_back(repeats_.window.reason);
     }
-    out["verdict"] = stats::verdict_name(verdict);
-    out["reasons"] = reasons;
+    out.verdict = verdict;
+    out.reasons = std::move(reasons);
   }
 
   /// Runs of one side that are no repeats of each other.
@@ -264,80 +257,68 @@ class Comparer {
     return ids[0] == ids[1];
   }
 
-  json statistics_json() const {
-    json out = to_json(repeats_.window);
-    out["repeats"] = "runs";
-    out["practical_bound"] = options_.practical_bound;
-    out["values"] = {{"base", values_json(0)}, {"new", values_json(1)}};
-    out["within_one_run"] = {{"base", steps_json(0)}, {"new", steps_json(1)}};
+  WindowStatistics window_statistics() const {
+    WindowStatistics out{statistics_of(repeats_.window)};
+    out.practical_bound = options_.practical_bound;
+    out.values = {values_of(0), values_of(1)};
+    out.within_one_run = {steps_of(0), steps_of(1)};
     return out;
   }
 
-  json values_json(size_t side) const {
-    json values = json::array();
-    for (const RunSample& sample : runs_[side].samples)
-      values.push_back({{"run_id", sample.run_id}, {"window_ns", sample.window_ns}});
+  std::vector<RunValue> values_of(size_t side) const {
+    std::vector<RunValue> values;
+    for (const RunSample& sample : runs_[side].samples) values.push_back({sample.run_id, sample.window_ns});
     return values;
   }
 
   /// Steps of the run that stands for the side: no repeats, but how much it varies inside.
-  json steps_json(size_t side) const {
+  std::optional<StepSpread> steps_of(size_t side) const {
     const auto& units = sides_[side].unit_ns;
-    if (units.size() < 2) return nullptr;
+    if (units.size() < 2) return std::nullopt;
     std::vector<double> values(units.begin(), units.end());
-    values = stats::sorted(std::move(values));
-    const auto summary = stats::summary_of(values);
-    return {{"n", summary.n},
-            {"min", summary.min},
-            {"median", summary.median},
-            {"max", summary.max},
-            {"median_interval", to_json(summary.median_interval)}};
+    const auto summary = stats::summary_of(stats::sorted(std::move(values)));
+    return StepSpread{summary.n, summary.min, summary.median, summary.max, summary.median_interval};
   }
 
   // ---- Whole runs
 
-  json devices_json(const LoadedRun& base, const LoadedRun& next) const {
-    json rows = json::array();
+  std::vector<DeviceRow> device_rows(const LoadedRun& base, const LoadedRun& next) const {
+    std::vector<DeviceRow> rows;
     if (!has_devices(base) || !has_devices(next)) return rows;
     const LoadedRun* both[] = {&base, &next};
-    std::map<std::string, json> by_device;
+    std::map<std::string, DeviceRow> by_device;
     for (size_t s = 0; s < 2; s++) {
+      const int64_t units = sides_[s].units;
       for (const auto& state : both[s]->run.devices) {
         const auto sum = decompose(state.device, windows_[s]);
-        const std::string text = analyze::device_text(state.device);
-        json& row = by_device[text];
-        row["device"] = text;
-        row[s == 0 ? "base" : "new"] = {{"compute_ns", per_unit(sum.compute_ns, sides_[s].units)},
-                                        {"exposed_comm_ns", per_unit(sum.exposed_comm_ns, sides_[s].units)},
-                                        {"exposed_copy_ns", per_unit(sum.exposed_copy_ns, sides_[s].units)},
-                                        {"idle_ns", per_unit(sum.idle_ns, sides_[s].units)}};
+        DeviceRow& row = by_device[analyze::device_text(state.device)];
+        (s == 0 ? row.base : row.next) =
+            DeviceTimes{per_unit(sum.compute_ns, units), per_unit(sum.exposed_comm_ns, units),
+                        per_unit(sum.exposed_copy_ns, units), per_unit(sum.idle_ns, units)};
       }
     }
-    for (auto& [text, row] : by_device) rows.push_back(std::move(row));
+    for (auto& [device, row] : by_device) {
+      row.device = device;
+      rows.push_back(std::move(row));
+    }
     return rows;
   }
 
   /// Of all devices and all units: sums, not wall time.
-  json totals_json(const LoadedRun& base, const LoadedRun& next) const {
-    const LoadedRun* both[] = {&base, &next};
-    json out = json::object();
-    for (size_t s = 0; s < 2; s++) {
-      int64_t kernels = 0, kernel_ns = 0, copies = 0, copy_ns = 0;
-      for (const auto& state : both[s]->run.devices) {
-        for (const auto& work : state.device.work) {
-          if (state.device.is_host || !touches(work, windows_[s])) continue;
-          const bool copy = work.table == analyze::WorkTable::kCopies;
-          (copy ? copies : kernels)++;
-          (copy ? copy_ns : kernel_ns) += clipped_ns(work, windows_[s]);
-        }
+  WorkTotals totals_of(const LoadedRun& run, size_t side) const {
+    WorkTotals out;
+    for (const auto& state : run.run.devices) {
+      for (const auto& work : state.device.work) {
+        if (state.device.is_host || !touches(work, windows_[side])) continue;
+        const bool copy = work.table == analyze::WorkTable::kCopies;
+        (copy ? out.copies : out.kernels)++;
+        (copy ? out.copy_ns : out.kernel_ns) += clipped_ns(work, windows_[side]);
       }
-      out[s == 0 ? "base" : "new"] = {
-          {"kernels", kernels}, {"kernel_ns", kernel_ns}, {"copies", copies}, {"copy_ns", copy_ns}};
     }
     return out;
   }
 
-  json across_json(const LoadedRun& base, const LoadedRun& next) const {
+  Across across(const LoadedRun& base, const LoadedRun& next) const {
     return compare_across({base, sides_[0], choices_[0].device, windows_[0]},
                           {next, sides_[1], choices_[1].device, windows_[1]}, mode_, texts_);
   }
@@ -359,8 +340,8 @@ class Comparer {
 
 }  // namespace
 
-Result<json> compare_runs(const std::vector<RunInput>& base, const std::vector<RunInput>& next,
-                          const CompareOptions& options) {
+Result<Comparison> compare_runs(const std::vector<RunInput>& base, const std::vector<RunInput>& next,
+                                const CompareOptions& options) {
   NL_TRY(const Taxonomy taxonomy, Taxonomy::built_in());
   return Comparer(base, next, taxonomy, options).run();
 }

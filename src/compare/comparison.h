@@ -1,12 +1,12 @@
 #pragma once
 // Comparison: what changed between two sides of one or more runs, exactly, and whether it is real. The same
-// runs and options give the same JSON, byte for byte.
+// runs and options give the same answer, byte for byte.
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "compare/answer.h"
 #include "compare/comparability.h"
 
 namespace nl::compare {
@@ -25,10 +25,9 @@ struct CompareOptions {
   std::function<void(double fraction)> progress = [](double) {};
 };
 
-/// verdict, comparability, delta_ns, parts, changes, statistics, … as the operation `compare` says. Both
-/// sides have at least one run. With several, the run whose window is the middle one stands for its side, and
-/// the statistics hold all.
-Result<nlohmann::json> compare_runs(const std::vector<RunInput>& base, const std::vector<RunInput>& next,
-                                    const CompareOptions& options);
+/// Both sides have at least one run. With several, the run whose window is the middle one stands for its
+/// side, and the statistics hold all. All changes are in it; expectations, gate and files are the caller's.
+Result<Comparison> compare_runs(const std::vector<RunInput>& base, const std::vector<RunInput>& next,
+                                const CompareOptions& options);
 
 }  // namespace nl::compare

@@ -2,7 +2,6 @@
 // The difference of two sides in numbers that add up: by part, by work, by op, by module. All of one unit of
 // the window, in whole nanoseconds.
 
-#include "base/json.h"
 #include "compare/changes.h"
 #include "compare/kernel_counters.h"
 #include "compare/repeats.h"
@@ -19,7 +18,8 @@ struct Difference {
   bool with_figures = false;  ///< also the values of all runs
 };
 
-/// delta_ns, ratio, unit, parts, changes, matched, ops, modules; rows with the largest difference first.
-nlohmann::json to_json(const Difference& difference);
+/// Fills delta_ns, ratio, unit, parts, changes, matched, ops, modules; rows with the largest difference
+/// first.
+void put_difference(const Difference& difference, Comparison& out);
 
 }  // namespace nl::compare

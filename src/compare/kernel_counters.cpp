@@ -6,36 +6,33 @@
 namespace nl::compare {
 namespace {
 
-using nlohmann::json;
+using analyze::CountedKernel;
 
-constexpr const char* kMetrics[] = {"achieved_occupancy_pct",
-                                    "warp_efficiency_pct",
-                                    "sm_pct",
-                                    "memory_pct",
-                                    "dram_pct",
-                                    "dram_bytes_per_s",
-                                    "l1_hit_pct",
-                                    "l2_hit_pct",
-                                    "tensor_pct",
-                                    "ipc",
-                                    "registers",
-                                    "intensity",
-                                    "roof_share",
-                                    "sm_clock_hz"};
+constexpr struct {
+  const char* name;
+  std::optional<double> CountedKernel::*value;
+} kMetrics[] = {{"achieved_occupancy_pct", &CountedKernel::achieved_occupancy_pct},
+                {"warp_efficiency_pct", &CountedKernel::warp_efficiency_pct},
+                {"sm_pct", &CountedKernel::sm_pct},
+                {"memory_pct", &CountedKernel::memory_pct},
+                {"dram_pct", &CountedKernel::dram_pct},
+                {"dram_bytes_per_s", &CountedKernel::dram_bytes_per_s},
+                {"l1_hit_pct", &CountedKernel::l1_hit_pct},
+                {"l2_hit_pct", &CountedKernel::l2_hit_pct},
+                {"tensor_pct", &CountedKernel::tensor_pct},
+                {"ipc", &CountedKernel::ipc},
+                {"registers", &CountedKernel::registers},
+                {"intensity", &CountedKernel::intensity},
+                {"roof_share", &CountedKernel::roof_share},
+                {"sm_clock_hz", &CountedKernel::sm_clock_hz}};
 
-Result<std::map<std::string, json>> counters_by_name(analyze::LoadedRun& run) {
-  std::map<std::string, json> by_name;
-  NL_TRY(const json counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
-                                              run.sources.peaks, INT64_MAX));
-  if (counters.is_null()) return by_name;
-  for (const json& row : counters["kernels"])
-    by_name[assemble::spelled_alike(row["kernel"].get<std::string>())] = row;
+Result<std::map<std::string, CountedKernel>> counters_by_name(analyze::LoadedRun& run) {
+  std::map<std::string, CountedKernel> by_name;
+  NL_TRY(auto counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
+                                        run.sources.peaks, INT64_MAX));
+  if (!counters) return by_name;
+  for (CountedKernel& row : counters->kernels) by_name[assemble::spelled_alike(row.kernel)] = std::move(row);
   return by_name;
-}
-
-json number_or_null(const json* kernel, const char* metric) {
-  const json value = kernel == nullptr ? json(nullptr) : kernel->value(metric, json(nullptr));
-  return value.is_number() ? value : json(nullptr);
 }
 
 }  // namespace
@@ -46,7 +43,7 @@ Result<void> KernelCounters::read(analyze::LoadedRun& base, analyze::LoadedRun& 
   return {};
 }
 
-const json* KernelCounters::find(const ByName& kernels, const std::vector<uint32_t>& names) const {
+const CountedKernel* KernelCounters::find(const ByName& kernels, const std::vector<uint32_t>& names) const {
   for (const uint32_t name : names) {
     const auto it = kernels.find(assemble::spelled_alike(texts_[name]));
     if (it != kernels.end()) return &it->second;
@@ -54,20 +51,18 @@ const json* KernelCounters::find(const ByName& kernels, const std::vector<uint32
   return nullptr;
 }
 
-json KernelCounters::beside(const std::vector<uint32_t>& base_names,
-                            const std::vector<uint32_t>& next_names) const {
-  json out = json::array();
-  const json *base = find(base_, base_names), *next = find(next_, next_names);
-  for (const char* metric : kMetrics) {
-    const json before = number_or_null(base, metric), after = number_or_null(next, metric);
-    if (before.is_null() && after.is_null()) continue;
-    const bool both = !before.is_null() && !after.is_null();
-    out.push_back({{"metric", metric},
-                   {"base", before},
-                   {"new", after},
-                   {"delta", both ? json(after.get<double>() - before.get<double>()) : json(nullptr)}});
+std::vector<CounterRow> KernelCounters::beside(const std::vector<uint32_t>& base_names,
+                                               const std::vector<uint32_t>& next_names) const {
+  std::vector<CounterRow> rows;
+  const CountedKernel *base = find(base_, base_names), *next = find(next_, next_names);
+  for (const auto& [name, value] : kMetrics) {
+    CounterRow row{name, base ? base->*value : std::nullopt, next ? next->*value : std::nullopt,
+                   std::nullopt};
+    if (!row.base && !row.next) continue;
+    if (row.base && row.next) row.delta = *row.next - *row.base;
+    rows.push_back(std::move(row));
   }
-  return out;
+  return rows;
 }
 
 }  // namespace nl::compare

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "analyze/answer/counters.h"
+#include "compare/answer.h"
 #include "compare/side.h"
 
 namespace nl::compare {
@@ -16,13 +17,13 @@ class KernelCounters {
   explicit KernelCounters(const Texts& texts) : texts_(texts) {}
 
   Result<void> read(analyze::LoadedRun& base, analyze::LoadedRun& next);
-  /// [{metric, base, new, delta}] of the first measured one of the names of each side; empty without any.
-  nlohmann::json beside(const std::vector<uint32_t>& base_names,
-                        const std::vector<uint32_t>& next_names) const;
+  /// Of the first measured one of the names of each side; empty without any.
+  std::vector<CounterRow> beside(const std::vector<uint32_t>& base_names,
+                                 const std::vector<uint32_t>& next_names) const;
 
  private:
-  using ByName = std::map<std::string, nlohmann::json>;
-  const nlohmann::json* find(const ByName& kernels, const std::vector<uint32_t>& names) const;
+  using ByName = std::map<std::string, analyze::CountedKernel>;
+  const analyze::CountedKernel* find(const ByName& kernels, const std::vector<uint32_t>& names) const;
 
   const Texts& texts_;
   ByName base_, next_;

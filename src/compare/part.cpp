@@ -2,11 +2,6 @@
 
 namespace nl::compare {
 
-std::string_view part_kind_name(PartKind kind) {
-  static constexpr std::string_view kNames[] = {"compute", "communication", "copy", "idle", "rest"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 PartKind Part::kind() const {
   if (index_ < analyze::kOpClasses) return PartKind::kCompute;
   if (*this == communication()) return PartKind::kCommunication;

@@ -9,12 +9,9 @@
 
 #include "analyze/names/op_class.h"
 #include "analyze/time/idle.h"
+#include "compare/answer.h"
 
 namespace nl::compare {
-
-enum class PartKind : uint8_t { kCompute, kCommunication, kCopy, kIdle, kRest };
-/// compute, communication, copy, idle, rest
-std::string_view part_kind_name(PartKind kind);
 
 /// Compute by class, exposed communication, exposed copies, idle time by cause, and a rest that a source
 /// leaves unexplained.

@@ -9,8 +9,6 @@
 namespace nl::compare {
 namespace {
 
-using nlohmann::json;
-
 constexpr double kLeastShare = 0.001;
 
 std::vector<double> values_of(const std::vector<RunSample>& runs, const std::vector<uint32_t>& names) {
@@ -104,21 +102,6 @@ class LevelMaker {
   double least_ns_ = 0;
 };
 
-json summary_json(const stats::Summary& summary) {
-  return {{"n", summary.n},
-          {"min", summary.min},
-          {"quartile1", summary.quartile1},
-          {"median", summary.median},
-          {"quartile3", summary.quartile3},
-          {"max", summary.max},
-          {"median_interval", to_json(summary.median_interval)}};
-}
-
-template <class T>
-void put(json& out, const char* key, const std::optional<T>& value) {
-  if (value) out[key] = *value;
-}
-
 }  // namespace
 
 RunSample sample_of(const std::string& run_id, const Side& side) {
@@ -149,26 +132,22 @@ Result<Repeats> judge_repeats(const std::vector<RunSample>& base, const std::vec
   return repeats;
 }
 
-json to_json(const stats::Judgement& judgement) {
-  json out = {{"verdict", stats::verdict_name(judgement.verdict)},
-              {"base", summary_json(judgement.base)},
-              {"new", summary_json(judgement.candidate)},
-              {"ratio_interval", to_json(judgement.ratio_interval)}};
-  put(out, "ratio", judgement.ratio);
-  put(out, "ratio_of_medians", judgement.ratio_of_medians);
-  put(out, "shift_ns", judgement.shift);
-  put(out, "cliffs_delta", judgement.cliffs_delta);
-  if (judgement.p) out["p"] = stats::rounded_p(*judgement.p);
-  if (judgement.p_adjusted) out["p_adjusted"] = stats::rounded_p(*judgement.p_adjusted);
-  put(out, "runs_needed", judgement.runs_needed);
-  put(out, "more_runs", judgement.more_runs);
-  if (!judgement.reason.empty()) out["reason"] = judgement.reason;
+Statistics statistics_of(const stats::Judgement& judgement) {
+  Statistics out;
+  out.verdict = judgement.verdict;
+  out.base = judgement.base;
+  out.next = judgement.candidate;
+  out.ratio_interval = judgement.ratio_interval;
+  out.ratio = judgement.ratio;
+  out.ratio_of_medians = judgement.ratio_of_medians;
+  out.shift_ns = judgement.shift;
+  out.cliffs_delta = judgement.cliffs_delta;
+  if (judgement.p) out.p = stats::rounded_p(*judgement.p);
+  if (judgement.p_adjusted) out.p_adjusted = stats::rounded_p(*judgement.p_adjusted);
+  out.runs_needed = judgement.runs_needed;
+  out.more_runs = judgement.more_runs;
+  if (!judgement.reason.empty()) out.reason = judgement.reason;
   return out;
-}
-
-json to_json(const std::optional<stats::Interval>& interval) {
-  if (!interval) return nullptr;
-  return {{"low", interval->low}, {"high", interval->high}, {"coverage", interval->coverage}};
 }
 
 }  // namespace nl::compare

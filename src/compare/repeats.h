@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/json.h"
 #include "compare/changes.h"
 #include "stats/judge.h"
 
@@ -32,8 +31,6 @@ struct Repeats {
 Result<Repeats> judge_repeats(const std::vector<RunSample>& base, const std::vector<RunSample>& next,
                               const Changes& changes, const stats::JudgeOptions& options);
 
-nlohmann::json to_json(const stats::Judgement& judgement);
-/// null if there is none.
-nlohmann::json to_json(const std::optional<stats::Interval>& interval);
+Statistics statistics_of(const stats::Judgement& judgement);
 
 }  // namespace nl::compare

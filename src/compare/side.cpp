@@ -23,7 +23,6 @@ using analyze::Timeline;
 using analyze::Work;
 using analyze::WorkKind;
 using analyze::WorkTable;
-using nlohmann::json;
 
 /// "ProfilerStep#12" and "nn.Module: Linear_37" without their numbers, which say when and not what.
 std::string_view without_number(std::string_view name) {
@@ -287,20 +286,19 @@ class DeviceSide {
 
 /// Layers of an engine, each with its time of one inference, by name: their order in the engine is not kept.
 Result<std::vector<Item>> layer_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
-  NL_TRY(const json layers, engine_layers(run.connection, run.files, taxonomy, INT64_MAX));
+  NL_TRY(auto layers, engine_layers(run.connection, run.files, taxonomy, INT64_MAX));
   std::vector<Item> items;
-  if (layers.is_null()) return items;
-  std::vector<json> rows(layers["top"].begin(), layers["top"].end());
-  std::sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
-    return std::tie(a["name"], a["op_type"]) < std::tie(b["name"], b["op_type"]);
+  if (!layers) return items;
+  std::vector<analyze::OpAnswer>& rows = layers->top;
+  std::sort(rows.begin(), rows.end(), [](const analyze::OpAnswer& a, const analyze::OpAnswer& b) {
+    return std::tie(a.name, a.op_type) < std::tie(b.name, b.op_type);
   });
-  for (const json& row : rows) {
-    const uint32_t name = texts.add(row["name"].get<std::string>());
-    Item item{name, name, texts.add(row["op_type"].get<std::string>())};
-    item.part = Part::compute(
-        analyze::find_op_class(row["class"].get<std::string>()).value_or(analyze::OpClass::k_other));
-    const int64_t calls = std::max<int64_t>(1, row["calls"]);
-    item.owned_ns = item.time_ns = (row["device_ns"].get<int64_t>() + calls / 2) / calls;
+  for (const analyze::OpAnswer& row : rows) {
+    const uint32_t name = texts.add(row.name);
+    Item item{name, name, texts.add(row.op_type.value_or(""))};
+    item.part = Part::compute(row.op_class);
+    const int64_t calls = std::max<int64_t>(1, row.calls.value_or(0));
+    item.owned_ns = item.time_ns = (row.time_ns() + calls / 2) / calls;
     items.push_back(item);
   }
   return items;
@@ -308,17 +306,16 @@ Result<std::vector<Item>> layer_items(LoadedRun& run, const Taxonomy& taxonomy, 
 
 /// Launches that a counter profiler replayed, by kernel.
 Result<std::vector<Item>> replay_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
-  NL_TRY(const json counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
+  NL_TRY(const auto counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
                                               run.sources.peaks, INT64_MAX));
   std::vector<Item> items;
-  if (counters.is_null()) return items;
-  for (const json& row : counters["kernels"]) {
-    const auto kernel = taxonomy.kernel(row["kernel"].get<std::string>());
-    Item item{texts.add(row["kernel"].get<std::string>()), texts.add(kernel_label(kernel.name)),
-              texts.add(kernel.family)};
+  if (!counters) return items;
+  for (const analyze::CountedKernel& row : counters->kernels) {
+    const auto kernel = taxonomy.kernel(row.kernel);
+    Item item{texts.add(row.kernel), texts.add(kernel_label(kernel.name)), texts.add(kernel.family)};
     item.part = Part::compute(kernel.op_class);
-    item.calls = row["launches"];
-    item.owned_ns = item.time_ns = row["replay_ns"].is_null() ? 0 : row["replay_ns"].get<int64_t>();
+    item.calls = row.launches;
+    item.owned_ns = item.time_ns = row.replay_ns.value_or(0);
     items.push_back(item);
   }
   std::stable_sort(items.begin(), items.end(),

@@ -3,6 +3,7 @@
 // declaration, with the same field names. Each src/ops/operations/<name>.cpp defines operation_<name>(); the
 // build lists them.
 
+#include <any>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -11,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/described.h"
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -53,6 +56,9 @@ struct Context {
   bool host_paths = false;     ///< may parameters name files of this machine? Never for HTTP.
   /// Asked once the parameters are complete and before the operation runs; an error refuses the call.
   std::function<Result<void>(const Operation&, const nlohmann::json& parameters)> authorise = {};
+  const Environment* environment = &Environment::of_process();  ///< of whoever asks; outlives the call
+  /// A descriptor that a recorded program reads; -1: it reads nothing. Only a face that has one gives it.
+  int workload_input = -1;
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<bool()> cancelled = [] { return false; };
   std::function<Result<void>(std::string_view)> bytes = {};  ///< where a byte stream goes; may be empty
@@ -70,6 +76,33 @@ struct Outcome {
   std::vector<SuggestedCall> next = {};  ///< calls worth making next
   int exit_code = 0;                     ///< 1: a gate failed, 2: some inputs were bad
   nlohmann::json shown = nullptr;        ///< what only the text for people needs; in no envelope
+  std::any answer = {};  ///< the struct that `data` was written from, for the text; see answer_of
+};
+
+template <class T>
+Outcome answered(T answer) {
+  Outcome outcome;
+  outcome.data = to_json_tree(answer);
+  outcome.answer = std::move(answer);
+  return outcome;
+}
+
+/// What answered() was given.
+template <class T>
+const T& answer_of(const Outcome& outcome) {
+  return std::any_cast<const T&>(outcome.answer);
+}
+
+/// JSON Schema of `data`: a text, or schema_text<T> of the struct that it is written from.
+class ResultSchema {
+ public:
+  constexpr ResultSchema(const char* text) : text_(text) {}
+  constexpr ResultSchema(std::string_view (*make)()) : make_(make) {}
+  std::string_view text() const { return make_ == nullptr ? text_ : make_(); }
+
+ private:
+  std::string_view text_ = {};
+  std::string_view (*make_)() = nullptr;
 };
 
 /// How text for people is written.
@@ -97,8 +130,7 @@ struct Operation {
   ///   words of another program's command line x-prose          a sentence or a statement, which people put
   ///   into double quotes
   std::string_view parameters;
-  /// JSON Schema of `data`.
-  std::string_view result;
+  ResultSchema result;
   Effect effect;  ///< of a call without parameters that have an effect of their own
   Reach reach;
   Stream stream = Stream::kNone;

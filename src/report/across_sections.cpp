@@ -13,105 +13,127 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
+using compare::Across;
+using compare::AcrossAmount;
+using compare::AcrossDevice;
+using compare::AcrossFigures;
+using compare::AcrossLevel;
+using compare::AcrossRow;
+using compare::Comparison;
+using compare::PartShares;
 
 constexpr size_t kMostRows = 40;
 
-std::string level_title(const json& across) {
-  return across["level"] == "op" ? "Op" : "Class";
+std::string level_title(const Across& across) {
+  return across.level == AcrossLevel::kOp ? "Op" : "Class";
 }
 
 // ---- Devices
 
-Cell fact(const json& side, const char* key, const char* unit) {
-  const json value = side.value(key, json());
-  if (value.is_null()) return number("-");
-  return number(value.is_string() ? visible(value.get<std::string>(), 80) : value_text(value, unit));
+Cell fact(std::optional<double> value, const char* unit) {
+  return number(value ? value_text(*value, unit) : "-");
 }
 
-Section devices(const json& comparison) {
-  const json& sides = comparison["across"]["sides"];
+Cell fact(const std::optional<std::string>& text) {
+  return number(text ? visible(*text, 80) : "-");
+}
+
+/// A note for one side.
+std::string peaks_note(const AcrossFigures& side, const char* title) {
+  return side.device && side.device->peaks_source
+             ? fmt::format("Peaks of the {}: {}.", title, *side.device->peaks_source)
+             : fmt::format("Peaks of the {} are not known.", title);
+}
+
+Section devices(const Across& across) {
+  const auto& [base, next] = across.sides;
+  const AcrossDevice here = base.device.value_or(AcrossDevice()),
+                     there = next.device.value_or(AcrossDevice());
   Section section{"across-devices", "Both devices"};
   section.table.columns = {"", "Base", "New"};
-  const auto add = [&](const char* title, const char* key, const char* unit) {
-    section.table.rows.push_back({words(title), fact(sides[0], key, unit), fact(sides[1], key, unit)});
+  const auto add = [&](const char* title, Cell of_base, Cell of_next) {
+    section.table.rows.push_back({words(title), std::move(of_base), std::move(of_next)});
   };
-  add("Device", "device", "");
-  add("Peak of bf16", "bf16_flops_per_s", "FLOP/s");
-  add("Peak of memory", "bandwidth_bytes_per_s", "B/s");
-  add("Window", "window_ns", "ns");
-  add("Busy", "busy_ns", "ns");
-  add("Pieces of work", "pieces", "count");
-  add("Busy time with a model", "modelled_share", "ratio");
-  add("Share of the roof", "roof_share", "ratio");
-  add("MFU", "mfu", "ratio");
-  add("MBU", "mbu", "ratio");
-  for (const auto& [i, title] : {std::pair(0, "base"), std::pair(1, "new side")}) {
-    const json source = sides[static_cast<size_t>(i)].value("peaks_source", json());
-    section.notes.push_back(source.is_string()
-                                ? fmt::format("Peaks of the {}: {}.", title, source.get<std::string>())
-                                : fmt::format("Peaks of the {} are not known.", title));
-  }
+  const auto add_count = [&](const char* title, int64_t AcrossFigures::*figure, const char* unit) {
+    add(title, fact(static_cast<double>(base.*figure), unit), fact(static_cast<double>(next.*figure), unit));
+  };
+  const auto add_figure = [&](const char* title, std::optional<double> AcrossDevice::*figure,
+                              const char* unit) {
+    add(title, fact(here.*figure, unit), fact(there.*figure, unit));
+  };
+  add("Device", fact(here.device), fact(there.device));
+  add_figure("Peak of bf16", &AcrossDevice::bf16_flops_per_s, "FLOP/s");
+  add_figure("Peak of memory", &AcrossDevice::bandwidth_bytes_per_s, "B/s");
+  add_count("Window", &AcrossFigures::window_ns, "ns");
+  add_count("Busy", &AcrossFigures::busy_ns, "ns");
+  add_count("Pieces of work", &AcrossFigures::pieces, "count");
+  add_figure("Busy time with a model", &AcrossDevice::modelled_share, "ratio");
+  add_figure("Share of the roof", &AcrossDevice::roof_share, "ratio");
+  add_figure("MFU", &AcrossDevice::mfu, "ratio");
+  add_figure("MBU", &AcrossDevice::mbu, "ratio");
+  section.notes = {peaks_note(base, "base"), peaks_note(next, "new side")};
   return section;
 }
 
 // ---- Shares
 
-Section shares(const json& comparison) {
-  const json& sides = comparison["across"]["sides"];
+Section shares(const Across& across) {
   Section section{"across-shares", "Shares of the window"};
   section.table.columns = {"Part", "Base", "", "New", "", "Delta"};
-  for (const char* part : {"compute", "communication", "copy", "idle", "rest"}) {
-    const double base = sides[0]["shares"].value(part, 0.0), next = sides[1]["shares"].value(part, 0.0);
-    if (base == 0 && next == 0) continue;
+  const auto add = [&](const char* part, double PartShares::*kind) {
+    const double base = across.sides[0].shares.*kind, next = across.sides[1].shares.*kind;
+    if (base == 0 && next == 0) return;
     section.table.rows.push_back(
         {words(part), share(base), share_bar(base), share(next), share_bar(next),
          number(fmt::format("{}{:.1f} points", next > base ? "+" : "", (next - base) * 100))});
-  }
+  };
+  add("compute", &PartShares::compute);
+  add("communication", &PartShares::communication);
+  add("copy", &PartShares::copy);
+  add("idle", &PartShares::idle);
+  add("rest", &PartShares::rest);
   return section;
 }
 
 // ---- Ops against the peaks
 
-int64_t largest_loss(const json& rows) {
+int64_t largest_loss(const std::vector<AcrossRow>& rows) {
   int64_t largest = 0;
-  for (const json& row : rows) {
-    if (!row["lost_ns"].is_null()) largest = std::max(largest, std::abs(row["lost_ns"].get<int64_t>()));
-  }
+  for (const AcrossRow& row : rows) largest = std::max(largest, std::abs(row.lost_ns.value_or(0)));
   return largest;
 }
 
-Cell spent(const json& side) {
-  return with_below(duration(side["time_ns"]),
-                    {counted(side["calls"], "call") + ", " + percent_text(side["share"])});
+Cell spent(const AcrossAmount& amount) {
+  return with_below(duration(amount.time_ns),
+                    {counted(amount.calls, "call") + ", " + percent_text(amount.share)});
 }
 
 /// The time that the new side would need if its calls used the peaks as well as those of the base.
-std::vector<std::string> expected(const json& row) {
-  if (row["lost_ns"].is_null()) return {};
-  return {duration_text(row["new"]["time_ns"].get<int64_t>() - row["lost_ns"].get<int64_t>())};
+std::vector<std::string> expected(const AcrossRow& row) {
+  if (!row.lost_ns) return {};
+  return {duration_text(row.next.time_ns - *row.lost_ns)};
 }
 
-Section rows(const json& comparison) {
-  const json& across = comparison["across"];
-  Section section{"across-rows", level_title(across) == "Op" ? "Ops against the peaks" : "Classes of work"};
+Section rows(const Across& across) {
+  Section section{"across-rows",
+                  across.level == AcrossLevel::kOp ? "Ops against the peaks" : "Classes of work"};
   section.table.columns = {level_title(across), "Base",      "New",      "Ratio", "Per call",
                            "By the peaks",      "Roof base", "Roof new", "Lost",  ""};
-  const json& all = across["rows"];
+  const auto& all = across.rows;
   const int64_t largest = largest_loss(all);
   for (size_t i = 0; i < std::min(all.size(), kMostRows); i++) {
-    const json& row = all[i];
+    const AcrossRow& row = all[i];
     section.table.rows.push_back(
-        {name(row["name"]), spent(row["base"]), spent(row["new"]), number(ratio_text(row["time_ratio"], 2)),
-         number(ratio_text(row["call_time_ratio"], 2)),
-         with_below(number(ratio_text(row["hardware_ratio"], 2)), expected(row)),
-         share(row["base"]["roof_share"]), share(row["new"]["roof_share"]), signed_duration(row["lost_ns"]),
-         picture(row["lost_ns"].is_null() ? "" : delta_chart(row["lost_ns"], largest))});
+        {name(row.name), spent(row.base), spent(row.next), number(ratio_text(row.time_ratio, 2)),
+         number(ratio_text(row.call_time_ratio, 2)),
+         with_below(number(ratio_text(row.hardware_ratio, 2)), expected(row)), share(row.base.roof_share),
+         share(row.next.roof_share), signed_duration(row.lost_ns),
+         picture(row.lost_ns ? delta_chart(*row.lost_ns, largest) : "")});
   }
   if (all.size() > kMostRows)
     section.table.more =
         fmt::format("The first {} of {}.", kMostRows, grouped(static_cast<int64_t>(all.size())));
-  section.notes = across_summary(comparison);
+  section.notes = across_summary(across);
   section.notes.push_back(
       "Ratio: of the times; per call: of the calls that have a model. By the peaks: least time of such a "
       "call "
@@ -125,15 +147,12 @@ Section rows(const json& comparison) {
 
 // ---- Limits
 
-bool has_missing_roofs(const json& across) {
-  for (const json& row : across["rows"]) {
-    if (row["hardware_ratio"].is_null()) return true;
-  }
-  return false;
+bool has_missing_roofs(const Across& across) {
+  return std::any_of(across.rows.begin(), across.rows.end(),
+                     [](const AcrossRow& row) { return !row.hardware_ratio; });
 }
 
-std::vector<std::string> limits_of(const json& comparison) {
-  const json& across = comparison["across"];
+std::vector<std::string> limits_of(const Comparison& comparison, const Across& across) {
   std::vector<std::string> limits = {
       "Whether the new side is a regression: the devices or backends differ, so no verdict is given.",
       "What the devices could do as they ran: the peaks are those of the makers, without the clocks and "
@@ -145,35 +164,34 @@ std::vector<std::string> limits_of(const json& comparison) {
     limits.push_back(
         "What the peaks would give where a dash stands: no model of the op, no peak, or calls that do not "
         "compute the same on both sides.");
-  if (across["level"] == "class")
+  if (across.level == AcrossLevel::kClass)
     limits.push_back("Anything about single kernels or ops: at this level only classes mean the same.");
   if (!has_repeats(comparison))
     limits.push_back("How much another run would differ: there is one run a side.");
   return limits;
 }
 
-Section limits(const json& comparison) {
+Section limits(const Comparison& comparison, const Across& across) {
   Section section{"across-limits", "What this cannot say"};
   section.chart = "<ul class=\"summary\">";
-  for (const std::string& limit : limits_of(comparison)) section.chart += "<li>" + html(limit) + "</li>";
+  for (const std::string& limit : limits_of(comparison, across))
+    section.chart += "<li>" + html(limit) + "</li>";
   section.chart += "</ul>";
   return section;
 }
 
 }  // namespace
 
-std::vector<std::string> across_summary(const json& comparison) {
-  const json& across = comparison["across"];
+std::vector<std::string> across_summary(const Across& across) {
   std::vector<std::string> out = {
       fmt::format("Work that both sides have: {} of the busy time of the base and {} of the new side.",
-                  percent_text(across["covered"]["base"]), percent_text(across["covered"]["new"]))};
+                  percent_text(across.covered.base), percent_text(across.covered.next))};
   int64_t lost = 0, with = 0, busy = 0;
-  for (const json& row : across["rows"]) {
-    const int64_t ns = row["new"]["time_ns"];
-    busy += ns;
-    if (row["lost_ns"].is_null()) continue;
-    with += ns;
-    lost += row["lost_ns"].get<int64_t>();
+  for (const AcrossRow& row : across.rows) {
+    busy += row.next.time_ns;
+    if (!row.lost_ns) continue;
+    with += row.next.time_ns;
+    lost += *row.lost_ns;
   }
   if (with == 0 || busy == 0) return out;
   out.push_back(
@@ -185,23 +203,21 @@ std::vector<std::string> across_summary(const json& comparison) {
   return out;
 }
 
-Chapter across_chapter(const json& comparison) {
-  const std::string what = comparison["across"]["words"];
+Chapter across_chapter(const Comparison& comparison, const Across& across) {
   return {"across",
-          sentence(what.substr(0, what.find(':'))),
-          {devices(comparison), shares(comparison), rows(comparison), limits(comparison)}};
+          sentence(across.words.substr(0, across.words.find(':'))),
+          {devices(across), shares(across), rows(across), limits(comparison, across)}};
 }
 
-Table short_across_table(const json& comparison, size_t top) {
-  const json& across = comparison["across"];
+Table short_across_table(const Across& across, size_t top) {
   Table table{
       {level_title(across), "Base", "New", "Ratio", "By the peaks", "Roof base", "Roof new", "Lost"}, {}, {}};
-  for (size_t i = 0; i < std::min(across["rows"].size(), top); i++) {
-    const json& row = across["rows"][i];
-    table.rows.push_back({name(visible(row["name"].get<std::string>(), 80)), duration(row["base"]["time_ns"]),
-                          duration(row["new"]["time_ns"]), number(ratio_text(row["time_ratio"], 2)),
-                          number(ratio_text(row["hardware_ratio"], 2)), share(row["base"]["roof_share"]),
-                          share(row["new"]["roof_share"]), signed_duration(row["lost_ns"])});
+  for (size_t i = 0; i < std::min(across.rows.size(), top); i++) {
+    const AcrossRow& row = across.rows[i];
+    table.rows.push_back({name(visible(row.name, 80)), duration(row.base.time_ns), duration(row.next.time_ns),
+                          number(ratio_text(row.time_ratio, 2)), number(ratio_text(row.hardware_ratio, 2)),
+                          share(row.base.roof_share), share(row.next.roof_share),
+                          signed_duration(row.lost_ns)});
   }
   return table;
 }

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
+#include "base/json.h"
 #include "base/number_text.h"
 #include "report/charts.h"
 #include "report/compare_words.h"
@@ -15,7 +15,8 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
+using compare::Comparison;
+using compare::PartRow;
 
 constexpr size_t kMostBars = 12;
 constexpr double kLeastBar = 0.005;  // of the largest one
@@ -34,16 +35,15 @@ struct Waterfall {
   int64_t start = 0, end = 1;  ///< of the axis
 };
 
-int64_t largest_delta(const json& parts) {
+int64_t largest_delta(const std::vector<PartRow>& parts) {
   int64_t largest = 0;
-  for (const json& part : parts) largest = std::max(largest, std::abs(part["delta_ns"].get<int64_t>()));
+  for (const PartRow& part : parts) largest = std::max(largest, std::abs(part.delta_ns));
   return largest;
 }
 
-bool is_shown(const json& part, size_t shown, int64_t largest) {
-  const int64_t delta = part["delta_ns"];
-  return delta != 0 && shown < kMostBars &&
-         static_cast<double>(std::abs(delta)) >= kLeastBar * static_cast<double>(largest);
+bool is_shown(const PartRow& part, size_t shown, int64_t largest) {
+  return part.delta_ns != 0 && shown < kMostBars &&
+         static_cast<double>(std::abs(part.delta_ns)) >= kLeastBar * static_cast<double>(largest);
 }
 
 void add_step(std::vector<Bar>& bars, std::string label, int64_t delta) {
@@ -52,16 +52,16 @@ void add_step(std::vector<Bar>& bars, std::string label, int64_t delta) {
       {std::move(label), from, from + delta, delta > 0 ? "worse" : "better", signed_duration_text(delta)});
 }
 
-std::vector<Bar> bars_of(const json& comparison) {
-  const int64_t base = comparison["base"]["window_ns"], next = comparison["new"]["window_ns"];
+std::vector<Bar> bars_of(const Comparison& comparison) {
+  const int64_t base = comparison.base.window_ns, next = comparison.next.window_ns;
   std::vector<Bar> bars = {{"base", 0, base, "base", duration_text(base)}};
-  const int64_t largest = largest_delta(comparison["parts"]);
+  const int64_t largest = largest_delta(comparison.parts);
   size_t shown = 0, hidden = 0;
-  for (const json& part : comparison["parts"]) {
+  for (const PartRow& part : comparison.parts) {
     if (is_shown(part, shown, largest)) {
-      add_step(bars, part_title(part), part["delta_ns"]);
+      add_step(bars, part_title(part), part.delta_ns);
       shown++;
-    } else if (part["delta_ns"] != 0) {
+    } else if (part.delta_ns != 0) {
       hidden++;
     }
   }
@@ -70,7 +70,7 @@ std::vector<Bar> bars_of(const json& comparison) {
   return bars;
 }
 
-Waterfall waterfall_of(const json& comparison) {
+Waterfall waterfall_of(const Comparison& comparison) {
   Waterfall out{bars_of(comparison)};
   int64_t low = INT64_MAX, high = 1;
   for (const Bar& bar : out.bars) {
@@ -135,28 +135,25 @@ class WaterfallDrawing {
 
 // ---- Sides
 
-constexpr struct {
-  const char* kind;
-  const char* css_class;
-} kKinds[] = {
-    {"compute", "compute"}, {"communication", "comm"}, {"copy", "copy"}, {"idle", "idle"}, {"rest", "rest"}};
+constexpr const char* kCssClasses[compare::kPartKinds] = {"compute", "comm", "copy", "idle", "rest"};
 
-using Kinds = std::map<std::string, double>;
+using Kinds = std::array<double, compare::kPartKinds>;
 
-Kinds kinds_of(const json& comparison, const char* key) {
-  Kinds kinds;
-  for (const json& part : comparison["parts"]) kinds[part["kind"]] += part[key].get<double>();
+Kinds kinds_of(const Comparison& comparison, int64_t PartRow::*ns) {
+  Kinds kinds{};
+  for (const PartRow& part : comparison.parts)
+    kinds[static_cast<size_t>(part.kind)] += static_cast<double>(part.*ns);
   return kinds;
 }
 
 /// Layers that were slowed down by being measured give a rest below zero, which no bar shows.
 double drawn(const Kinds& kinds) {
   double sum = 0;
-  for (const auto& [kind, ns] : kinds) sum += std::max(0.0, ns);
+  for (const double ns : kinds) sum += std::max(0.0, ns);
   return sum;
 }
 
-std::string side_label(const char* title, const json& side, int64_t ns) {
+std::string side_label(const char* title, const compare::ComparedSide& side, int64_t ns) {
   return fmt::format("<p class=\"side\"><span>{} {}</span><span>{}</span></p>", title, html(short_run(side)),
                      duration_text(ns));
 }
@@ -164,10 +161,9 @@ std::string side_label(const char* title, const json& side, int64_t ns) {
 std::string side_bar(const Kinds& kinds, double most, const char* label) {
   Svg svg(1000, 10, "decomposition", label, true);
   double x = 0;
-  for (const auto& kind : kKinds) {
-    const auto it = kinds.find(kind.kind);
-    const double width = it == kinds.end() ? 0 : std::max(0.0, it->second) / most * 1000;
-    if (width > 0) svg.rect(x, 0, width, 10, kind.css_class);
+  for (size_t i = 0; i < kinds.size(); i++) {
+    const double width = std::max(0.0, kinds[i]) / most * 1000;
+    if (width > 0) svg.rect(x, 0, width, 10, kCssClasses[i]);
     x += width;
   }
   return svg.str();
@@ -183,54 +179,55 @@ double middle_of(std::vector<double> values) {
 
 }  // namespace
 
-int64_t waterfall_start(const json& comparison) {
+int64_t waterfall_start(const Comparison& comparison) {
   return waterfall_of(comparison).start;
 }
 
-std::string waterfall_chart(const json& comparison, double width, std::string_view css_class) {
+std::string waterfall_chart(const Comparison& comparison, double width, std::string_view css_class) {
   const Waterfall data = waterfall_of(comparison);
   return WaterfallDrawing(data, width, css_class).draw();
 }
 
-std::string sides_chart(const json& comparison) {
-  const Kinds base = kinds_of(comparison, "base_ns"), next = kinds_of(comparison, "new_ns");
+std::string sides_chart(const Comparison& comparison) {
+  const Kinds base = kinds_of(comparison, &PartRow::base_ns), next = kinds_of(comparison, &PartRow::new_ns);
   const double most = std::max(drawn(base), drawn(next));
   if (most <= 0) return "";
-  return side_label("Base", comparison["base"], comparison["base"]["window_ns"]) +
+  return side_label("Base", comparison.base, comparison.base.window_ns) +
          side_bar(base, most, "Parts of the base") +
-         side_label("New", comparison["new"], comparison["new"]["window_ns"]) +
+         side_label("New", comparison.next, comparison.next.window_ns) +
          side_bar(next, most, "Parts of the new side");
 }
 
-int64_t strips_ns(const json& comparison) {
-  return std::max(comparison["base"].value("strip_ns", int64_t{0}),
-                  comparison["new"].value("strip_ns", int64_t{0}));
+int64_t strips_ns(const Comparison& comparison) {
+  return std::max(comparison.base.strip_ns.value_or(0), comparison.next.strip_ns.value_or(0));
 }
 
-std::string strips_chart(const json& comparison) {
+std::string strips_chart(const Comparison& comparison) {
   std::string out;
   const auto most = static_cast<double>(strips_ns(comparison));
-  for (const auto& [key, title] : {std::pair("base", "Base"), std::pair("new", "New")}) {
-    const json& side = comparison[key];
-    if (!side.contains("strip") || side["strip"].empty()) return "";
-    out += side_label(title, side, side["strip_ns"]) +
-           strip_chart(side["strip"], side["strip_ns"].get<double>() / most, "strip aligned");
+  for (const auto& [side, title] :
+       {std::pair(&comparison.base, "Base"), std::pair(&comparison.next, "New")}) {
+    if (!side->strip || side->strip->empty()) return "";
+    const int64_t ns = side->strip_ns.value_or(0);
+    out += side_label(title, *side, ns) +
+           strip_chart(*side->strip, static_cast<double>(ns) / most, "strip aligned");
   }
   return out;
 }
 
-std::pair<double, double> range_of(const json& values) {
+std::pair<double, double> range_of(const compare::RunValues& values) {
   double low = INFINITY, high = -INFINITY;
-  for (const char* side : {"base", "new"}) {
-    for (const json& value : values[side]) {
-      low = std::min(low, value.get<double>());
-      high = std::max(high, value.get<double>());
+  for (const auto* side : {&values.base, &values.next}) {
+    for (const double value : *side) {
+      low = std::min(low, value);
+      high = std::max(high, value);
     }
   }
   return {low, high};
 }
 
-std::string dots_chart(const json& values, double width, double height, std::string_view css_class) {
+std::string dots_chart(const compare::RunValues& values, double width, double height,
+                       std::string_view css_class) {
   Svg svg(width, height, css_class, "One dot a run, the base above");
   const double radius = std::min(6.0, height / 6), lane = height / 2;
   const auto [low, high] = range_of(values);
@@ -238,11 +235,10 @@ std::string dots_chart(const json& values, double width, double height, std::str
     return high <= low ? width / 2 : 2 * radius + (value - low) / (high - low) * (width - 4 * radius);
   };
   double y = lane / 2;
-  for (const char* side : {"base", "new"}) {
-    const auto numbers = values[side].get<std::vector<double>>();
-    for (const double value : numbers) svg.circle(x(value), y, radius, side);
-    if (numbers.size() > 1) {
-      const double middle = x(middle_of(numbers));
+  for (const auto& [numbers, side] : {std::pair(&values.base, "base"), std::pair(&values.next, "new")}) {
+    for (const double value : *numbers) svg.circle(x(value), y, radius, side);
+    if (numbers->size() > 1) {
+      const double middle = x(middle_of(*numbers));
       svg.line(middle, y - lane / 2 + 1, middle, y + lane / 2 - 1, side);
     }
     y += lane;

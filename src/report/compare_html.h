@@ -3,12 +3,11 @@
 
 #include <string>
 
-#include "base/json.h"
 #include "report/compare_words.h"
 
 namespace nl::report {
 
-/// `comparison`: the data of `compare`, with figures.
-std::string compare_html(const nlohmann::json& comparison, const CompareProvenance& provenance);
+/// `comparison`: with figures.
+std::string compare_html(const compare::Comparison& comparison, const CompareProvenance& provenance);
 
 }  // namespace nl::report

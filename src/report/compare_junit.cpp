@@ -5,13 +5,19 @@
 #include <map>
 #include <vector>
 
+#include "base/json.h"
 #include "base/number_text.h"
 #include "report/escape.h"
 
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
+using compare::ChangeRow;
+using compare::Comparison;
+using compare::LimitCheck;
+using compare::PartRow;
+using compare::Statistics;
+using stats::Verdict;
 
 enum class State { kPassed, kFailed, kSkipped };
 
@@ -30,106 +36,114 @@ std::string xml(const std::string& text) {
   return html_name(text, 2000);
 }
 
-State state_of(const std::string& verdict) {
-  if (verdict == "regression") return State::kFailed;
-  return verdict == "improvement" || verdict == "no_change" ? State::kPassed : State::kSkipped;
+State state_of(Verdict verdict) {
+  if (verdict == Verdict::kRegression) return State::kFailed;
+  return verdict == Verdict::kImprovement || verdict == Verdict::kNoChange ? State::kPassed : State::kSkipped;
 }
 
-std::string joined(const json& texts) {
+std::string joined(const std::vector<std::string>& texts) {
   std::string out;
-  for (const json& text : texts) out += (out.empty() ? "" : "; ") + text.get<std::string>();
+  for (const std::string& text : texts) out += (out.empty() ? "" : "; ") + text;
   return out;
 }
 
-void add_figures(TestCase& test, const json& row) {
-  for (const char* key : {"base_ns", "new_ns", "delta_ns"}) {
-    if (row.contains(key)) test.properties.emplace_back(key, row[key].dump());
-  }
-  if (!row.contains("statistics")) return;
-  const json& statistics = row["statistics"];
-  test.properties.emplace_back("verdict", statistics["verdict"]);
-  test.properties.emplace_back("base_runs", statistics["base"]["n"].dump());
-  test.properties.emplace_back("new_runs", statistics["new"]["n"].dump());
-  for (const char* key : {"ratio", "p", "p_adjusted", "cliffs_delta", "runs_needed"}) {
-    if (statistics.contains(key)) test.properties.emplace_back(key, statistics[key].dump());
-  }
-  if (const json& interval = statistics["ratio_interval"]; !interval.is_null()) {
-    test.properties.emplace_back("ratio_low", interval["low"].dump());
-    test.properties.emplace_back("ratio_high", interval["high"].dump());
-  }
+/// A part, a change or the window.
+struct Row {
+  int64_t base_ns, new_ns, delta_ns;
+  const Statistics& statistics;
+};
+
+/// As JSON writes it: null if it is infinite.
+std::string number_text(double value) {
+  return nlohmann::json(value).dump();
 }
 
-json window_row(const json& comparison) {
-  return {{"base_ns", comparison["base"]["window_ns"]},
-          {"new_ns", comparison["new"]["window_ns"]},
-          {"delta_ns", comparison["delta_ns"]},
-          {"statistics", comparison["statistics"]}};
+void add_figures(TestCase& test, const Row& row) {
+  const auto add = [&](const char* name, std::string text) {
+    test.properties.emplace_back(name, std::move(text));
+  };
+  const auto add_if_any = [&](const char* name, std::optional<double> value) {
+    if (value) add(name, number_text(*value));
+  };
+  add("base_ns", std::to_string(row.base_ns));
+  add("new_ns", std::to_string(row.new_ns));
+  add("delta_ns", std::to_string(row.delta_ns));
+  const Statistics& statistics = row.statistics;
+  add("verdict", std::string(stats::verdict_name(statistics.verdict)));
+  add("base_runs", std::to_string(statistics.base.n));
+  add("new_runs", std::to_string(statistics.next.n));
+  add_if_any("ratio", statistics.ratio);
+  add_if_any("p", statistics.p);
+  add_if_any("p_adjusted", statistics.p_adjusted);
+  add_if_any("cliffs_delta", statistics.cliffs_delta);
+  if (statistics.runs_needed) add("runs_needed", std::to_string(*statistics.runs_needed));
+  if (!statistics.ratio_interval) return;
+  add("ratio_low", number_text(statistics.ratio_interval->low));
+  add("ratio_high", number_text(statistics.ratio_interval->high));
 }
 
-TestCase window_case(const json& comparison) {
-  TestCase test{"window", comparison["unit"], comparison["new"]["window_ns"]};
+TestCase window_case(const Comparison& comparison) {
+  TestCase test{"window", comparison.unit, comparison.next.window_ns};
   test.message = headline(comparison);
-  add_figures(test, window_row(comparison));
-  test.state = state_of(comparison["verdict"]);
-  if (!comparison["reasons"].empty()) test.message += ": " + joined(comparison["reasons"]);
-  if (!comparison.contains("gate")) return test;
-  test.state = comparison["gate"]["passed"].get<bool>() ? State::kPassed : State::kFailed;
-  test.message += ": " + comparison["gate"]["reason"].get<std::string>();
-  if (comparison["verdict"] != "regression") test.failure = "gate";
+  add_figures(test, {comparison.base.window_ns, comparison.next.window_ns, comparison.delta_ns,
+                     comparison.statistics});
+  test.state = state_of(comparison.verdict);
+  if (!comparison.reasons.empty()) test.message += ": " + joined(comparison.reasons);
+  if (!comparison.gate) return test;
+  test.state = comparison.gate->passed ? State::kPassed : State::kFailed;
+  test.message += ": " + comparison.gate->reason;
+  if (comparison.verdict != Verdict::kRegression) test.failure = "gate";
   return test;
 }
 
-std::string row_message(const json& row) {
-  std::string out = fmt::format("{}: {} → {}, {}", verdict_title(row["statistics"]["verdict"]),
-                                duration_text(row["base_ns"]), duration_text(row["new_ns"]),
-                                signed_duration_text(row["delta_ns"]));
-  const json& statistics = row["statistics"];
-  if (!statistics["ratio_interval"].is_null()) out += "; " + tested_words(statistics);
-  return statistics.contains("reason") ? out + ": " + statistics["reason"].get<std::string>() : out;
+std::string row_message(const Row& row) {
+  const Statistics& statistics = row.statistics;
+  std::string out =
+      fmt::format("{}: {} → {}, {}", verdict_title(statistics.verdict), duration_text(row.base_ns),
+                  duration_text(row.new_ns), signed_duration_text(row.delta_ns));
+  if (statistics.ratio_interval) out += "; " + tested_words(statistics);
+  return statistics.reason ? out + ": " + *statistics.reason : out;
 }
 
 /// Of two sides that cannot be compared, nothing can be a regression.
-TestCase judged_case(const char* group, std::string name, const json& row, const json& comparison) {
-  TestCase test{group, std::move(name), row["new_ns"], State::kSkipped, row_message(row)};
+TestCase judged_case(const char* group, std::string name, const Row& row, const Comparison& comparison) {
+  TestCase test{group, std::move(name), row.new_ns, State::kSkipped, row_message(row)};
   add_figures(test, row);
-  if (comparison["verdict"] != "incomparable") test.state = state_of(row["statistics"]["verdict"]);
+  if (comparison.verdict != Verdict::kIncomparable) test.state = state_of(row.statistics.verdict);
   return test;
 }
 
-json row_of_change(const json& change) {
-  const auto time = [](const json& side) { return side.is_null() ? json(0) : side["time_ns"]; };
-  return {{"base_ns", time(change["base"])},
-          {"new_ns", time(change["new"])},
-          {"delta_ns", change["delta_ns"]},
-          {"statistics", change["statistics"]}};
+Row row_of(const ChangeRow& change) {
+  const auto time = [](const std::optional<compare::WorkAmount>& amount) {
+    return amount ? amount->time_ns : 0;
+  };
+  return {time(change.base), time(change.next), change.delta_ns, *change.statistics};
 }
 
-TestCase limit_case(const json& limit) {
-  const bool met = limit["met"];
+TestCase limit_case(const LimitCheck& limit) {
   TestCase test{"limit",
                 limit_title(limit),
-                limit["value_ns"].is_null() ? 0 : limit["value_ns"].get<int64_t>(),
-                met ? State::kPassed : State::kFailed,
+                limit.value_ns.value_or(0),
+                limit.met ? State::kPassed : State::kFailed,
                 limit_title(limit) + ", is " + limit_value(limit),
                 "limit"};
-  for (const char* key : {"value_ns", "share"}) {
-    if (!limit[key].is_null()) test.properties.emplace_back(key, limit[key].dump());
-  }
+  if (limit.value_ns) test.properties.emplace_back("value_ns", std::to_string(*limit.value_ns));
+  if (limit.share) test.properties.emplace_back("share", number_text(*limit.share));
   return test;
 }
 
-std::vector<TestCase> cases_of(const json& comparison) {
+std::vector<TestCase> cases_of(const Comparison& comparison) {
   std::vector<TestCase> tests = {window_case(comparison)};
-  for (const json& limit : comparison.value("expectations", json::array()))
-    tests.push_back(limit_case(limit));
-  for (const json& part : comparison["parts"]) {
-    if (part.contains("statistics")) tests.push_back(judged_case("part", part_title(part), part, comparison));
+  for (const LimitCheck& limit : comparison.expectations) tests.push_back(limit_case(limit));
+  for (const PartRow& part : comparison.parts) {
+    if (part.statistics)
+      tests.push_back(judged_case("part", part_title(part),
+                                  {part.base_ns, part.new_ns, part.delta_ns, *part.statistics}, comparison));
   }
   const auto names = change_names(comparison);
   for (size_t i = 0; i < names.size(); i++) {
-    const json& change = comparison["changes"][i];
-    if (change.contains("statistics"))
-      tests.push_back(judged_case("change", names[i], row_of_change(change), comparison));
+    const ChangeRow& change = comparison.changes[i];
+    if (change.statistics) tests.push_back(judged_case("change", names[i], row_of(change), comparison));
   }
   return tests;
 }
@@ -164,22 +178,21 @@ std::string case_xml(const TestCase& test) {
       std::max<int64_t>(0, test.new_ns) % 1'000'000'000, properties, state_xml(test));
 }
 
-std::string suite_properties(const json& comparison, const CompareProvenance& provenance) {
-  std::string out =
-      property_xml("verdict", comparison["verdict"]) + property_xml("mode", comparison["mode"]) +
-      property_xml("comparability", comparison["comparability"]["score"].dump()) +
-      property_xml("window", comparison["base"]["window"]) + property_xml("unit", comparison["unit"]);
-  for (const char* side : {"base", "new"}) {
-    for (const json& run : comparison[side]["runs"]) out += property_xml(std::string(side) + "_run", run);
-  }
-  for (const json& line : comparison["differences"]) out += property_xml("difference", line);
+std::string suite_properties(const Comparison& comparison, const CompareProvenance& provenance) {
+  std::string out = property_xml("verdict", std::string(stats::verdict_name(comparison.verdict))) +
+                    property_xml("mode", std::string(compare::mode_name(comparison.mode))) +
+                    property_xml("comparability", number_text(comparison.comparability.score)) +
+                    property_xml("window", comparison.base.window) + property_xml("unit", comparison.unit);
+  for (const std::string& run : comparison.base.runs) out += property_xml("base_run", run);
+  for (const std::string& run : comparison.next.runs) out += property_xml("new_run", run);
+  for (const std::string& line : comparison.differences) out += property_xml("difference", line);
   return out + property_xml("command", provenance.command) +
          property_xml("tool_version", provenance.tool_version);
 }
 
 }  // namespace
 
-std::string compare_junit(const json& comparison, const CompareProvenance& provenance) {
+std::string compare_junit(const Comparison& comparison, const CompareProvenance& provenance) {
   auto tests = cases_of(comparison);
   make_names_unique(tests);
   size_t failed = 0, skipped = 0;
@@ -195,7 +208,7 @@ std::string compare_junit(const json& comparison, const CompareProvenance& prove
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"neurolens compare\" {0}>\n"
       "  <testsuite name=\"{1} with {2}\" {0}>\n    <properties>{3}</properties>\n{4}  </testsuite>\n"
       "</testsuites>\n",
-      counts, xml(short_run(comparison["base"])), xml(short_run(comparison["new"])),
+      counts, xml(short_run(comparison.base)), xml(short_run(comparison.next)),
       suite_properties(comparison, provenance), body);
 }
 

@@ -5,11 +5,10 @@
 
 #include <string>
 
-#include "base/json.h"
 #include "report/compare_words.h"
 
 namespace nl::report {
 
-std::string compare_junit(const nlohmann::json& comparison, const CompareProvenance& provenance);
+std::string compare_junit(const compare::Comparison& comparison, const CompareProvenance& provenance);
 
 }  // namespace nl::report

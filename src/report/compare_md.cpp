@@ -10,7 +10,7 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
+using compare::Comparison;
 
 constexpr size_t kShownParts = 5, kChanges = 7, kReasons = 3, kFactors = 6;
 constexpr size_t kDifferences = 6;
@@ -20,27 +20,26 @@ std::string folded(const std::string& title, const std::string& body) {
 }
 
 /// With the gate, where one was asked.
-std::string verdict_line(const json& comparison) {
-  std::string out = "**" + headline(comparison) + "**; " + tested_words(comparison["statistics"]) + ".";
-  if (!comparison.contains("gate")) return out + "\n";
-  const json& gate = comparison["gate"];
-  return out + fmt::format(" **Gate {}**: {}.\n", gate["passed"].get<bool>() ? "passed" : "failed",
-                           markdown(gate["reason"].get<std::string>()));
+std::string verdict_line(const Comparison& comparison) {
+  std::string out = "**" + headline(comparison) + "**; " + tested_words(comparison.statistics) + ".";
+  if (!comparison.gate) return out + "\n";
+  return out + fmt::format(" **Gate {}**: {}.\n", comparison.gate->passed ? "passed" : "failed",
+                           markdown(comparison.gate->reason));
 }
 
-std::string reasons_line(const json& comparison) {
+std::string reasons_line(const Comparison& comparison) {
   std::string out;
-  for (size_t i = 0; i < std::min(comparison["reasons"].size(), kReasons); i++)
-    out += (i == 0 ? "" : "; ") + markdown(visible(comparison["reasons"][i].get<std::string>()));
+  for (size_t i = 0; i < std::min(comparison.reasons.size(), kReasons); i++)
+    out += (i == 0 ? "" : "; ") + markdown(visible(comparison.reasons[i]));
   return out.empty() ? "" : "\n" + sentence(out) + ".\n";
 }
 
-std::string limits_line(const json& comparison) {
+std::string limits_line(const Comparison& comparison) {
   std::string unmet;
   size_t kept = 0;
-  const json limits = comparison.value("expectations", json::array());
-  for (const json& limit : limits) {
-    if (limit["met"].get<bool>())
+  const auto& limits = comparison.expectations;
+  for (const auto& limit : limits) {
+    if (limit.met)
       kept++;
     else
       unmet += "; not kept: " + markdown(visible(limit_title(limit) + ", is " + limit_value(limit)));
@@ -48,37 +47,37 @@ std::string limits_line(const json& comparison) {
   return limits.empty() ? "" : fmt::format("\n{} of {} limits are kept{}.\n", kept, limits.size(), unmet);
 }
 
-std::string work_details(const json& comparison) {
-  const bool across = !comparison["across"].is_null();
+std::string work_details(const Comparison& comparison) {
+  const auto& across = comparison.across;
   const Table table =
-      across ? short_across_table(comparison, kChanges) : short_changes_table(comparison, kChanges);
+      across ? short_across_table(*across, kChanges) : short_changes_table(comparison, kChanges);
   if (table.empty()) return "";
   std::string words;
-  for (const std::string& sentence : across ? across_summary(comparison) : std::vector<std::string>())
+  for (const std::string& sentence : across ? across_summary(*across) : std::vector<std::string>())
     words += (words.empty() ? "" : " ") + markdown(sentence);
   return folded(across ? "Against the peaks" : "What changed in the work",
                 (words.empty() ? "" : words + "\n\n") + table.markdown());
 }
 
-std::string differences_line(const json& comparison) {
-  const json& all = comparison["differences"];
+std::string differences_line(const Comparison& comparison) {
+  const auto& all = comparison.differences;
   if (all.empty()) return "";
   std::string out = "\nDiffers: ";
   for (size_t i = 0; i < std::min(all.size(), kDifferences); i++)
-    out += (i == 0 ? "" : "; ") + markdown(visible(all[i].get<std::string>(), 120));
+    out += (i == 0 ? "" : "; ") + markdown(visible(all[i], 120));
   return out + (all.size() > kDifferences ? fmt::format("; {} more", all.size() - kDifferences) : "") + ".\n";
 }
 
-std::string factor_words(const json& factor) {
-  std::string out = factor["name"].get<std::string>() + " " + ratio_text(factor["score"], 2);
-  if (factor["base"].is_string() && factor["new"].is_string())
-    out += " (" + factor["base"].get<std::string>() + " against " + factor["new"].get<std::string>() + ")";
-  else if (factor["words"].is_string())
-    out += " (" + factor["words"].get<std::string>() + ")";
+std::string factor_words(const compare::Factor& factor) {
+  std::string out = factor.name + " " + ratio_text(factor.score, 2);
+  if (factor.base && factor.next)
+    out += " (" + *factor.base + " against " + *factor.next + ")";
+  else if (factor.words)
+    out += " (" + *factor.words + ")";
   return out;
 }
 
-std::string factors_line(const json& comparison) {
+std::string factors_line(const Comparison& comparison) {
   const auto unlike = unlike_factors(comparison);
   if (unlike.empty()) return "Nothing takes the comparability down.\n";
   std::string out = "Taken down by: ";
@@ -87,9 +86,9 @@ std::string factors_line(const json& comparison) {
   return out + (unlike.size() > kFactors ? fmt::format("; {} more", unlike.size() - kFactors) : "") + ".\n";
 }
 
-std::string comparability_details(const json& comparison, const CompareProvenance& provenance) {
+std::string comparability_details(const Comparison& comparison, const CompareProvenance& provenance) {
   const std::string title = fmt::format("Comparability {}, and how to compare again",
-                                        ratio_text(comparison["comparability"]["score"], 2));
+                                        ratio_text(comparison.comparability.score, 2));
   return folded(title, factors_line(comparison) + differences_line(comparison) + "\n" +
                            markdown_name(provenance.command, 20000) + " with neurolens " +
                            markdown(provenance.tool_version) + "\n");
@@ -97,7 +96,7 @@ std::string comparability_details(const json& comparison, const CompareProvenanc
 
 }  // namespace
 
-std::string compare_markdown(const json& comparison, const CompareProvenance& provenance) {
+std::string compare_markdown(const Comparison& comparison, const CompareProvenance& provenance) {
   const Table parts = short_parts_table(comparison, kShownParts);
   return verdict_line(comparison) + reasons_line(comparison) + limits_line(comparison) +
          (parts.empty() ? "" : "\n" + parts.markdown()) + "\n" + work_details(comparison) +

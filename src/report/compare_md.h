@@ -3,12 +3,11 @@
 
 #include <string>
 
-#include "base/json.h"
 #include "report/compare_words.h"
 
 namespace nl::report {
 
 /// Ends with a hidden mark by which a pipeline finds its own comment again.
-std::string compare_markdown(const nlohmann::json& comparison, const CompareProvenance& provenance);
+std::string compare_markdown(const compare::Comparison& comparison, const CompareProvenance& provenance);
 
 }  // namespace nl::report

@@ -10,42 +10,47 @@
 
 namespace nl::report {
 
-using nlohmann::json;
+using compare::ChangeRow;
+using compare::Comparison;
+using compare::Factor;
+using compare::LimitCheck;
+using compare::PartRow;
+using compare::Statistics;
+using compare::WorkAmount;
 
 namespace {
 
-std::string with_blanks(std::string name) {
+std::string with_blanks(std::string_view text) {
+  std::string name(text);
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
 
-std::string joined_names(const json& side) {
+std::string joined_names(const WorkAmount& amount) {
   std::string out;
-  for (const json& name : side["names"]) out += (out.empty() ? "" : " + ") + name.get<std::string>();
+  for (const std::string& name : amount.names) out += (out.empty() ? "" : " + ") + name;
   return out;
 }
 
-std::string full_name(const json& change) {
-  const json &base = change["base"], &next = change["new"];
-  if (base.is_null() || next.is_null()) return joined_names(base.is_null() ? next : base);
-  const std::string before = joined_names(base), after = joined_names(next);
+std::string full_name(const ChangeRow& change) {
+  if (!change.base || !change.next) return joined_names(change.base ? *change.base : *change.next);
+  const std::string before = joined_names(*change.base), after = joined_names(*change.next);
   return before == after ? after : before + " → " + after;
 }
 
-std::string runs_words(int64_t base, int64_t next) {
+std::string runs_words(size_t base, size_t next) {
   return base == 1 && next == 1 ? "one run a side" : fmt::format("{} and {} runs", base, next);
 }
 
-std::string interval_words(const json& interval) {
-  if (interval.is_null()) return "";
-  return fmt::format(" [{}, {}] at {}", ratio_text(interval["low"]), ratio_text(interval["high"]),
-                     percent_text(interval["coverage"]));
+std::string interval_words(const stats::Interval& interval) {
+  return fmt::format(" [{}, {}] at {}", ratio_text(interval.low), ratio_text(interval.high),
+                     percent_text(interval.coverage));
 }
 
 }  // namespace
 
-std::string verdict_title(const std::string& verdict) {
-  return sentence(with_blanks(verdict));
+std::string verdict_title(stats::Verdict verdict) {
+  return sentence(with_blanks(stats::verdict_name(verdict)));
 }
 
 std::string sentence(std::string text) {
@@ -53,92 +58,92 @@ std::string sentence(std::string text) {
   return text;
 }
 
-std::string change_words(const json& comparison) {
-  std::string out = fmt::format("{} → {}, {}", duration_text(comparison["base"]["window_ns"]),
-                                duration_text(comparison["new"]["window_ns"]),
-                                signed_duration_text(comparison["delta_ns"]));
-  if (comparison["ratio"].is_null()) return out;
-  return out + " (" + signed_percent_text(comparison["ratio"].get<double>() - 1) + ")";
+std::string change_words(const Comparison& comparison) {
+  std::string out =
+      fmt::format("{} → {}, {}", duration_text(comparison.base.window_ns),
+                  duration_text(comparison.next.window_ns), signed_duration_text(comparison.delta_ns));
+  return comparison.ratio ? out + " (" + signed_percent_text(*comparison.ratio - 1) + ")" : out;
 }
 
-std::string headline(const json& comparison) {
-  return fmt::format("{}: {} {}", verdict_title(comparison["verdict"]), comparison["unit"].get<std::string>(),
+std::string headline(const Comparison& comparison) {
+  return fmt::format("{}: {} {}", verdict_title(comparison.verdict), comparison.unit,
                      change_words(comparison));
 }
 
-std::string tested_words(const json& statistics) {
-  std::string out = runs_words(statistics["base"]["n"], statistics["new"]["n"]);
-  if (statistics["ratio_interval"].is_null()) return out;
-  out += ", ratio " + ratio_text(statistics.value("ratio", json())) +
-         interval_words(statistics["ratio_interval"]);
-  return statistics.contains("p_adjusted") ? out + ", p " + p_text({{"statistics", statistics}}) : out;
+std::string tested_words(const Statistics& statistics) {
+  std::string out = runs_words(statistics.base.n, statistics.next.n);
+  if (!statistics.ratio_interval) return out;
+  out += ", ratio " + ratio_text(statistics.ratio) + interval_words(*statistics.ratio_interval);
+  return statistics.p_adjusted ? out + ", p " + p_text(statistics) : out;
 }
 
-std::string unit_words(const json& comparison) {
-  const std::string unit = comparison["unit"];
-  const int64_t base = comparison["base"]["units"], next = comparison["new"]["units"];
-  if (base == 1 && next == 1) return "one " + unit;
-  return fmt::format("a {}, the mean of {} and {}", unit, grouped(base), grouped(next));
+std::string unit_words(const Comparison& comparison) {
+  const int64_t base = comparison.base.units, next = comparison.next.units;
+  if (base == 1 && next == 1) return "one " + comparison.unit;
+  return fmt::format("a {}, the mean of {} and {}", comparison.unit, grouped(base), grouped(next));
 }
 
-std::string part_title(const json& part) {
-  const std::string kind = part["kind"], name = part["name"];
-  return with_blanks(kind == name ? kind : kind + ": " + name);
+std::string part_title(const PartRow& part) {
+  const std::string kind(compare::part_kind_name(part.kind));
+  return with_blanks(kind == part.name ? kind : kind + ": " + part.name);
 }
 
-std::string p_text(const json& row) {
-  if (!row.contains("statistics") || !row["statistics"].contains("p_adjusted")) return "-";
-  return fmt::format("{:.2g}", row["statistics"]["p_adjusted"].get<double>());
+std::string p_text(const Statistics& statistics) {
+  return statistics.p_adjusted ? fmt::format("{:.2g}", *statistics.p_adjusted) : "-";
 }
 
-std::string judged_text(const json& row) {
-  return row.contains("statistics") ? with_blanks(row["statistics"]["verdict"]) : "-";
+std::string p_text(const std::optional<Statistics>& statistics) {
+  return statistics ? p_text(*statistics) : "-";
 }
 
-std::string ratio_text(const json& ratio, int digits) {
-  if (!ratio.is_number() || !std::isfinite(ratio.get<double>())) return "-";
-  return fmt::format("{:.{}f}", ratio.get<double>(), digits);
+std::string judged_text(const std::optional<Statistics>& statistics) {
+  return statistics ? with_blanks(stats::verdict_name(statistics->verdict)) : "-";
 }
 
-std::string limit_title(const json& limit) {
-  return fmt::format("{} {}: at most {}", limit["kind"].get<std::string>(), limit["what"].get<std::string>(),
-                     limit["limit"].get<std::string>());
+std::string ratio_text(std::optional<double> ratio, int digits) {
+  if (!ratio || !std::isfinite(*ratio)) return "-";
+  return fmt::format("{:.{}f}", *ratio, digits);
 }
 
-std::string limit_value(const json& limit) {
-  if (limit["value_ns"].is_null()) return "nothing of that name is there";
-  return fmt::format("{}, {} of the window", duration_text(limit["value_ns"]), percent_text(limit["share"]));
+std::string limit_title(const LimitCheck& limit) {
+  return fmt::format("{} {}: at most {}", limit.kind, limit.what, limit.limit);
 }
 
-std::vector<std::string> change_names(const json& comparison) {
+std::string limit_value(const LimitCheck& limit) {
+  if (!limit.value_ns) return "nothing of that name is there";
+  return fmt::format("{}, {} of the window", duration_text(*limit.value_ns),
+                     percent_text(limit.share.value_or(0)));
+}
+
+std::vector<std::string> change_names(const Comparison& comparison) {
   std::map<std::string, int> times;
-  for (const json& change : comparison["changes"]) times[change["name"]]++;
+  for (const ChangeRow& change : comparison.changes) times[change.name]++;
   std::vector<std::string> names;
-  for (const json& change : comparison["changes"])
-    names.push_back(times[change["name"]] == 1 ? change["name"].get<std::string>() : full_name(change));
+  for (const ChangeRow& change : comparison.changes)
+    names.push_back(times[change.name] == 1 ? change.name : full_name(change));
   return names;
 }
 
-std::vector<json> unlike_factors(const json& comparison) {
-  std::vector<json> unlike;
-  for (const json& factor : comparison["comparability"]["factors"]) {
-    if (factor["score"] < 1) unlike.push_back(factor);
+std::vector<Factor> unlike_factors(const Comparison& comparison) {
+  std::vector<Factor> unlike;
+  for (const Factor& factor : comparison.comparability.factors) {
+    if (factor.score < 1) unlike.push_back(factor);
   }
   std::stable_sort(unlike.begin(), unlike.end(),
-                   [](const json& a, const json& b) { return a["score"] < b["score"]; });
+                   [](const Factor& a, const Factor& b) { return a.score < b.score; });
   return unlike;
 }
 
-std::string short_run(const json& side) {
-  return side["run_id"].get<std::string>().substr(0, 12);
+std::string short_run(const compare::ComparedSide& side) {
+  return side.run_id.substr(0, 12);
 }
 
-bool has_repeats(const json& comparison) {
-  return comparison["base"]["runs"].size() > 1 || comparison["new"]["runs"].size() > 1;
+bool has_repeats(const Comparison& comparison) {
+  return comparison.base.runs.size() > 1 || comparison.next.runs.size() > 1;
 }
 
-std::vector<std::pair<std::string, std::string>> compare_definitions(const json& comparison) {
-  const double bound = comparison["statistics"]["practical_bound"];
+std::vector<std::pair<std::string, std::string>> compare_definitions(const Comparison& comparison) {
+  const double bound = comparison.statistics.practical_bound;
   return {
       {"Figures", "Times are those of " + unit_words(comparison) +
                       ", in whole nanoseconds. With several runs a side, the run whose window is the middle "

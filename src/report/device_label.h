@@ -1,18 +1,26 @@
 #pragma once
-// How reports call the devices of an analysis: rows of JSON with device and rank.
+// How reports call the devices of an analysis.
 
 #include <string>
+#include <vector>
 
-#include "base/json.h"
+#include "analyze/answer/device_name.h"
 
 namespace nl::report {
 
 /// A part of ids: device-0, rank-1-device-0, host, device-unknown.
-std::string device_id(const nlohmann::json& row);
+std::string device_id(const analyze::DeviceName& device);
 /// For people: device 0 of rank 1.
-std::string device_title(const nlohmann::json& row);
-bool same_device(const nlohmann::json& a, const nlohmann::json& b);
+std::string device_title(const analyze::DeviceName& device);
+
 /// Those rows of a table that belong to the device.
-nlohmann::json rows_of(const nlohmann::json& rows, const nlohmann::json& device);
+template <class Row>
+std::vector<const Row*> rows_of(const std::vector<Row>& rows, const analyze::DeviceName& device) {
+  std::vector<const Row*> list;
+  for (const Row& row : rows) {
+    if (row.on == device) list.push_back(&row);
+  }
+  return list;
+}
 
 }  // namespace nl::report

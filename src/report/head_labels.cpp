@@ -2,14 +2,12 @@
 
 namespace nl::report {
 
-using nlohmann::json;
-
-std::vector<HeadLabel> head_labels(const json& report) {
+std::vector<HeadLabel> head_labels(const Report& report) {
   std::vector<HeadLabel> labels;
-  const json backend = report["run"]["software"].value("backend", json());
-  for (const auto& [key, label] : report["labels"].items()) {
-    if (key == "engine" && label["value"] == backend) continue;
-    labels.push_back({key, label["value"], label["origin"]});
+  const nlohmann::json backend = report.run.software.value("backend", nlohmann::json());
+  for (const auto& [key, label] : report.labels) {
+    if (key == "engine" && backend == label.value) continue;
+    labels.push_back({key, label.value, label.origin});
   }
   return labels;
 }

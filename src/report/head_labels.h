@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "report/report_json.h"
 
 namespace nl::report {
 
@@ -13,6 +13,6 @@ struct HeadLabel {
 };
 
 /// By key. An engine that is the backend is left out: every run would have it.
-std::vector<HeadLabel> head_labels(const nlohmann::json& report);
+std::vector<HeadLabel> head_labels(const Report& report);
 
 }  // namespace nl::report

@@ -8,48 +8,44 @@
 #include "report/figures.h"
 #include "report/head_labels.h"
 #include "report/html_page.h"
-#include "report/sections.h"
+#include "report/report_sections.h"
 
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kExactRows = 20;
 
-std::string text_of(const json& value) {
-  return value.get<std::string>();
+Cell exact_cell(const FigureValue& value) {
+  if (const auto* number = std::get_if<int64_t>(&value)) return count(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) return name(*text);
+  return words("NULL");
 }
 
 /// Exact values as the query gives them.
-Table exact_table(const json& figure) {
-  Table table{figure["columns"], {}, {}};
-  for (size_t i = 0; i < std::min(figure["rows"].size(), kExactRows); i++) {
+Table exact_table(const Figure& figure) {
+  Table table{figure.columns, {}, {}};
+  for (size_t i = 0; i < std::min(figure.rows.size(), kExactRows); i++) {
     std::vector<Cell> cells;
-    for (const json& value : figure["rows"][i]) {
-      cells.push_back(value.is_number_integer() ? count(value)
-                      : value.is_null()         ? words("NULL")
-                                                : name(text_of(value)));
-    }
+    for (const FigureValue& value : figure.rows[i]) cells.push_back(exact_cell(value));
     table.rows.push_back(std::move(cells));
   }
-  if (figure["rows"].size() > kExactRows)
+  if (figure.rows.size() > kExactRows)
     table.more =
-        fmt::format("The first {} of {} rows; report.json has all.", kExactRows, figure["rows"].size());
+        fmt::format("The first {} of {} rows; report.json has all.", kExactRows, figure.rows.size());
   return table;
 }
 
-std::string query_html(const json& report, const std::string& id) {
-  const json figure = figure_named(report["figures"], id);
-  if (figure.is_null()) return "";
-  if (figure["sql"].is_null())
-    return "<p class=\"notes\">No query: " + html(text_of(figure["no_query"])) + ".</p>";
+std::string query_html(const Report& report, const std::string& id) {
+  const Figure* figure = figure_named(report.figures, id);
+  if (figure == nullptr) return "";
+  if (!figure->sql)
+    return "<p class=\"notes\">No query: " + html(figure->no_query.value_or("")) + ".</p>";
   return fmt::format(
       "<details class=\"query\"><summary>Show the query and the exact values</summary><p><code>neurolens "
       "query {} "
       "\"…\"</code></p><pre>{}</pre>{}</details>",
-      html(text_of(report["run"]["run_id"]).substr(0, 12)), html(text_of(figure["sql"])),
-      figure["rows"].empty() ? "" : exact_table(figure).html());
+      html(report.run.run_id.substr(0, 12)), html(*figure->sql),
+      figure->rows.empty() ? "" : exact_table(*figure).html());
 }
 
 std::string link_html(const std::string& url) {
@@ -59,58 +55,58 @@ std::string link_html(const std::string& url) {
   return fmt::format("<a href=\"{}\" rel=\"noreferrer\">{}</a>", html(url), html(url));
 }
 
-std::string suggestion_html(const json& one) {
+std::string suggestion_html(const analyze::FindingSuggestion& one) {
   std::string gain;
-  if (!one["gain_ns"].is_null())
-    gain =
-        fmt::format(" <em>Gain: {}{}.</em>", one["at_most"] ? "at most " : "", duration_text(one["gain_ns"]));
-  return "<li>" + html_name(text_of(one["text"]), 2000) + gain + "</li>";
+  if (one.gain_ns)
+    gain = fmt::format(" <em>Gain: {}{}.</em>", one.at_most ? "at most " : "", duration_text(*one.gain_ns));
+  return "<li>" + html_name(one.text, 2000) + gain + "</li>";
 }
 
-std::string finding_html(const json& report, const json& finding, size_t number) {
+std::string finding_html(const Report& report, const analyze::FindingOnDevice& found, size_t number) {
+  const analyze::Finding& finding = found.finding;
   Table evidence{{"Evidence", "Value", "Formula"}, {}, {}};
-  for (const json& one : finding["evidence"])
-    evidence.rows.push_back({words(one["text"]), evidence_value(one), name(one["of"])});
+  for (const analyze::FindingEvidence& one : finding.evidence)
+    evidence.rows.push_back({words(one.text), value_cell(one.value, one.unit), name(one.of)});
   std::string suggestions, references;
-  for (const json& one : finding["suggestions"]) suggestions += suggestion_html(one);
-  for (const json& url : finding["references"]) references += "<li>" + link_html(text_of(url)) + "</li>";
-  const json& window = report["analysis"]["window"]["total_ns"];
-  const double part = window == 0 ? 0 : finding["at_stake_ns"].get<double>() / window.get<double>();
+  for (const analyze::FindingSuggestion& one : finding.suggestions) suggestions += suggestion_html(one);
+  for (const std::string& url : finding.references) references += "<li>" + link_html(url) + "</li>";
+  const int64_t window = report.analysis.window.total_ns;
+  const double part =
+      window == 0 ? 0 : static_cast<double>(finding.at_stake_ns) / static_cast<double>(window);
   return fmt::format(
       "<article id=\"finding-{}\"><h3>{}. {}</h3><p class=\"stake\">{} at stake ({:.1f} % of the window) on "
       "{}; rule "
       "{} version {}, {} confidence</p>{}<h4>What to "
       "try</h4><ol>{}</ol><details><summary>References</summary>"
       "<ul>{}</ul></details></article>\n",
-      number, number, html_name(text_of(finding["title"])), duration_text(finding["at_stake_ns"]), part * 100,
-      html(device_title(finding)), html_name(text_of(finding["rule"])),
-      finding["rule_version"].get<int64_t>(), html(text_of(finding["confidence"])), evidence.html(),
-      suggestions, references);
+      number, number, html_name(finding.title), duration_text(finding.at_stake_ns), part * 100,
+      html(device_title(found.on)), html_name(finding.rule), finding.rule_version,
+      html(std::string(confidence_name(finding.confidence))), evidence.html(), suggestions, references);
 }
 
-std::string findings_html(const json& report) {
+std::string findings_html(const Report& report) {
   std::string out = "<section id=\"findings\"><h2>Findings</h2>";
-  const json& findings = report["analysis"]["findings"];
+  const auto& findings = report.analysis.findings;
   if (findings.empty()) out += "<p>None.</p>";
   for (size_t i = 0; i < findings.size(); i++) out += finding_html(report, findings[i], i + 1);
   return out + "</section>\n";
 }
 
-std::string summary_html(const json& report) {
+std::string summary_html(const Report& report) {
   std::string out =
       "<section id=\"summary\"><h2>Executive summary</h2><div class=\"card\"><ul class=\"summary\">";
-  for (const json& sentence : report["summary"]) {
-    out += fmt::format("<li>{} <a href=\"#{}\">evidence</a></li>", html_name(text_of(sentence["text"]), 2000),
-                       html(text_of(sentence["figure"])));
+  for (const Sentence& sentence : report.summary) {
+    out += fmt::format("<li>{} <a href=\"#{}\">evidence</a></li>", html_name(sentence.text, 2000),
+                       html(sentence.figure));
   }
   return out + "</ul></div></section>\n";
 }
 
-std::string window_html(const json& report) {
-  const json& window = report["analysis"]["window"];
+std::string window_html(const Report& report) {
+  const analyze::WindowAnswer& window = report.analysis.window;
   return fmt::format("<figure id=\"window\"><h3>Window</h3><p>{}: {} in {}.</p>{}</figure>\n",
-                     html_name(text_of(window["name"]), 80), duration_text(window["total_ns"]),
-                     counted(window["pieces"], "piece"), query_html(report, "window"));
+                     html_name(window.name, 80), duration_text(window.total_ns),
+                     counted(window.pieces, "piece"), query_html(report, "window"));
 }
 
 std::string navigation_html(const std::vector<Chapter>& chapters) {
@@ -123,17 +119,17 @@ std::string navigation_html(const std::vector<Chapter>& chapters) {
 }
 
 /// The name of the device, where all have one name.
-std::string hardware_words(const json& report) {
+std::string hardware_words(const Report& report) {
   std::string found;
-  for (const json& device : report["analysis"]["devices"]) {
-    const std::string name = device["name"].is_string() ? text_of(device["name"]) : "";
+  for (const analyze::DeviceAnswer& device : report.analysis.devices) {
+    const std::string name = device.name.value_or("");
     if (name.empty() || (!found.empty() && name != found)) return "";
     found = name;
   }
   return found.empty() ? "" : " on " + visible(found, 80);
 }
 
-std::string labels_html(const json& report) {
+std::string labels_html(const Report& report) {
   std::string out;
   for (const auto& [key, value, origin] : head_labels(report)) {
     out += fmt::format("{}{} <strong>{}</strong> ({})", out.empty() ? "Labels: " : ", ", html_name(key, 100),
@@ -144,15 +140,15 @@ std::string labels_html(const json& report) {
 
 }  // namespace
 
-std::string html_document(const json& report) {
-  const std::string id = text_of(report["run"]["run_id"]);
+std::string html_document(const Report& report) {
+  const std::string& id = report.run.run_id;
   const std::vector<Chapter> chapters = chapters_of(report);
-  const json& window = report["analysis"]["window"];
+  const analyze::WindowAnswer& window = report.analysis.window;
   std::string out =
       page_head(title_with("NeuroLens report of run " + id.substr(0, 12), hardware_words(report)));
   out += fmt::format(
       "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}, {}{}</p>{}{}</header>\n<main>\n",
-      html(id.substr(0, 12)), html_name(text_of(window["name"]), 80), duration_text(window["total_ns"]),
+      html(id.substr(0, 12)), html_name(window.name, 80), duration_text(window.total_ns),
       html(hardware_words(report)), labels_html(report), navigation_html(chapters));
   out += summary_html(report) + window_html(report) + findings_html(report);
   for (const Chapter& chapter : chapters) {
@@ -162,7 +158,7 @@ std::string html_document(const json& report) {
     out += "</section>\n";
   }
   return out + fmt::format("</main>\n<footer>neurolens {}, run {}</footer>\n</body>\n</html>\n",
-                           html(text_of(report["tool"]["version"])), html(id));
+                           html(report.tool.version), html(id));
 }
 
 }  // namespace nl::report

@@ -1,13 +1,13 @@
 #pragma once
-// The report as one HTML file that needs nothing else: no network, no script, no font. Made from report.json
+// The report as one HTML file that needs nothing else: no network, no script, no font. Made from the report
 // alone.
 
 #include <string>
 
-#include "base/json.h"
+#include "report/report_json.h"
 
 namespace nl::report {
 
-std::string html_document(const nlohmann::json& report);
+std::string html_document(const Report& report);
 
 }  // namespace nl::report

@@ -8,39 +8,22 @@
 #include "analyze/metrics/metric.h"
 #include "base/number_text.h"
 #include "report/escape.h"
-#include "report/figures.h"
-#include "report/summary.h"
 
 namespace nl::report {
 namespace {
 
 using nlohmann::json;
 
-json metrics_json() {
-  json out = json::object();
-  for (const auto& info : analyze::all_metrics()) {
-    out[std::string(info.id)] = {
-        {"name", info.name}, {"version", info.version}, {"unit", info.unit}, {"formula", info.formula}};
-  }
+std::map<std::string, ReportedMetric> metrics_here() {
+  std::map<std::string, ReportedMetric> out;
+  for (const auto& info : analyze::all_metrics())
+    out[std::string(info.id)] = {std::string(info.name), info.version, std::string(info.unit),
+                                 std::string(info.formula)};
   return out;
-}
-
-json run_json(const json& document) {
-  json tables = json::object();
-  for (const json& table : document["tables"])
-    tables[table["name"].get<std::string>()] = {{"rows", table["rows"]}, {"sha256", table["sha256"]}};
-  return {{"run_id", document["run_id"]},     {"sources", document["sources"]},
-          {"hardware", document["hardware"]}, {"software", document["software"]},
-          {"capture", document["capture"]},   {"tables", tables}};
 }
 
 std::string dumped(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-/// Text that no JSON can hold is replaced now, not when the file is read again.
-json as_written(const json& report) {
-  return json::parse(dumped(report), nullptr, false);
 }
 
 class Comparison {
@@ -90,22 +73,27 @@ class Comparison {
 
 }  // namespace
 
-json make_report(ReportInput input) {
-  json report = {{"schema", kReportSchema},
-                 {"tool", {{"name", "neurolens"}, {"version", std::move(input.tool_version)}}},
-                 {"run", run_json(input.document)},
-                 {"labels", std::move(input.labels)},
-                 {"options", std::move(input.options)},
-                 {"top", input.top},
-                 {"metrics", metrics_json()},
-                 {"figures", figures_of(input.analysis, input.top)}};
-  report["analysis"] = std::move(input.analysis);
-  report["summary"] = summary_of(report);
-  return as_written(report);
+ReportedRun reported_run(const json& document) {
+  ReportedRun run{document["run_id"],   document["sources"], document["hardware"],
+                  document["software"], document["capture"], {}};
+  for (const json& table : document["tables"])
+    run.tables[table["name"].get<std::string>()] = {table["rows"], table["sha256"]};
+  return run;
 }
 
-std::string report_text(const json& report) {
-  return report.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+Report finished(Report report) {
+  report.metrics = metrics_here();
+  report.figures = figures_of(report.analysis, report.top);
+  report.summary = summary_of(report.analysis);
+  return report;
+}
+
+json report_tree(const Report& report) {
+  return json::parse(dumped(to_json_tree(report)), nullptr, false);
+}
+
+std::string report_text(const Report& report) {
+  return to_json_tree(report).dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::vector<std::string> other_metric_versions(const json& report) {

@@ -1,15 +1,15 @@
 #pragma once
-// Reports in Markdown, made from report.json alone. Names of the profile are shown and never interpreted.
+// Reports in Markdown, made from the report alone. Names of the profile are shown and never interpreted.
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "report/report_json.h"
 
 namespace nl::report {
 
 /// File names and texts: report.md, kernels.md, operators.md, stakeholder_summary.md.
-std::vector<std::pair<std::string, std::string>> markdown_documents(const nlohmann::json& report);
+std::vector<std::pair<std::string, std::string>> markdown_documents(const Report& report);
 
 }  // namespace nl::report

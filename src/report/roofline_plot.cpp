@@ -15,8 +15,6 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
-
 constexpr double kLetter = 7;  // width of a letter of the labels, rather more than less
 constexpr double kLine = 13;
 constexpr size_t kLabelled = 12;
@@ -49,28 +47,25 @@ std::string power_text(int exponent) {
   return fmt::format("{}{}", static_cast<int>(std::pow(10.0, exponent % 3)), kPrefixes[prefix]);
 }
 
-std::vector<Point> points_of(const json& roofline) {
+std::vector<Point> points_of(const RoofPicture& picture) {
   std::vector<Point> points;
-  for (const json& op : roofline["ops"]) {
-    if (op["intensity"].is_null() || op["flops_per_s"].is_null()) continue;
-    const double intensity = op["intensity"], rate = op["flops_per_s"];
-    if (intensity <= 0 || rate <= 0) continue;
-    const std::string label =
-        visible(op["name"].get<std::string>(), 24) + " " + op["dtype"].get<std::string>();
-    points.push_back(
-        {intensity, rate, op["kernel_ns"].get<double>(), label, op.value("bound", "") == "memory"});
+  for (const RoofPoint& point : picture.points) {
+    if (!point.intensity || !point.flops_per_s) continue;
+    if (*point.intensity <= 0 || *point.flops_per_s <= 0) continue;
+    points.push_back({*point.intensity, *point.flops_per_s, static_cast<double>(point.time_ns),
+                      visible(point.name, 24) + " " + point.dtype, point.memory_bound});
   }
   return points;
 }
 
 /// Peaks of the dtypes that occur, those of equal height together; the names of one height.
-std::map<double, std::string> peaks_of(const json& roofline) {
+std::map<double, std::string> peaks_of(const RoofPicture& picture) {
   std::set<std::string> used;
-  for (const json& op : roofline["ops"]) used.insert(op["dtype"].get<std::string>());
+  for (const RoofPoint& point : picture.points) used.insert(point.dtype);
   std::map<double, std::string> peaks;
-  for (const auto& [dtype, rate] : roofline["peaks"]["dense"].items()) {
+  for (const auto& [dtype, rate] : picture.peaks->dense) {
     if (!used.contains(dtype)) continue;
-    std::string& names = peaks[rate.get<double>()];
+    std::string& names = peaks[rate];
     names += (names.empty() ? "" : ", ") + dtype;
   }
   return peaks;
@@ -78,10 +73,10 @@ std::map<double, std::string> peaks_of(const json& roofline) {
 
 class Plot {
  public:
-  Plot(const json& roofline, double width, std::string_view css_class)
-      : points_(points_of(roofline)),
-        peaks_(peaks_of(roofline)),
-        bandwidth_(roofline["peaks"]["bandwidth"]),
+  Plot(const RoofPicture& picture, double width, std::string_view css_class)
+      : points_(points_of(picture)),
+        peaks_(peaks_of(picture)),
+        bandwidth_(*picture.peaks->bandwidth),
         width_(width),
         svg_(width, height(), css_class, "Roofline of the ops of the device") {}
 
@@ -215,10 +210,10 @@ class Plot {
 
 }  // namespace
 
-std::string roofline_plot(const json& roofline, double width, std::string_view css_class) {
-  if (roofline["peaks"].contains("absent") || !roofline["peaks"]["bandwidth"].is_number()) return "";
-  if (points_of(roofline).empty() || peaks_of(roofline).empty()) return "";
-  return Plot(roofline, width, css_class).draw();
+std::string roofline_plot(const RoofPicture& picture, double width, std::string_view css_class) {
+  if (!picture.peaks || !picture.peaks->bandwidth) return "";
+  if (points_of(picture).empty() || peaks_of(picture).empty()) return "";
+  return Plot(picture, width, css_class).draw();
 }
 
 }  // namespace nl::report

@@ -2,14 +2,32 @@
 // The roofline of a device: operations per second over operations per byte, both logarithmic, with the roofs
 // of memory and of the dtypes that occur, and ops as circles as large as their time.
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "base/json.h"
+#include "analyze/answer/roofline.h"
 
 namespace nl::report {
 
+/// An op or a kernel.
+struct RoofPoint {
+  std::string name;
+  std::string dtype;
+  std::optional<double> intensity;
+  std::optional<double> flops_per_s;
+  int64_t time_ns = 0;
+  bool memory_bound = false;
+};
+
+struct RoofPicture {
+  Known<analyze::PeaksAnswer> peaks;
+  std::vector<RoofPoint> points;
+};
+
 /// Empty if there is no op with operations and bytes, or no peak. `width` in CSS pixels: texts keep their
 /// size, so that a narrow screen gets a picture of its own.
-std::string roofline_plot(const nlohmann::json& roofline, double width, std::string_view css_class);
+std::string roofline_plot(const RoofPicture& picture, double width, std::string_view css_class);
 
 }  // namespace nl::report

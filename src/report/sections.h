@@ -1,11 +1,10 @@
 #pragma once
-// What a report says, in its order: one section a figure, the same for Markdown and HTML.
+// What a page is made of: chapters of sections, the same for Markdown and HTML.
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "report/table.h"
 
 namespace nl::report {
@@ -31,18 +30,5 @@ struct Chapter {
   std::string title;
   std::vector<Section> sections;
 };
-
-/// Devices, steps, phases, layers, coverage, what is unknown, provenance. Findings are apart.
-std::vector<Chapter> chapters_of(const nlohmann::json& report);
-
-Table environment_table(const nlohmann::json& report);
-/// The main metrics of every device.
-Table aggregates_table(const nlohmann::json& report);
-/// Kernels and copies; of all devices if `device` is null. `top` 0: all.
-Table kernels_table(const nlohmann::json& report, const nlohmann::json& device, size_t top, bool with_device);
-Table ops_table(const nlohmann::json& report, const nlohmann::json& device, size_t top, bool with_device);
-Table phases_table(const nlohmann::json& report);
-Table steps_table(const nlohmann::json& report, const nlohmann::json& device, size_t top);
-Table utilisation_table(const nlohmann::json& report);
 
 }  // namespace nl::report

@@ -8,7 +8,8 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
+using analyze::DeviceAnswer;
+using analyze::KernelAnswer;
 using std::string;
 
 string quoted(const string& text) {
@@ -26,8 +27,17 @@ string joined(const std::vector<string>& list, const char* between) {
   return out;
 }
 
-string number_or_null(const json& value) {
-  return value.is_number() ? value.dump() : "NULL";
+string number_or_null(const std::optional<int32_t>& value) {
+  return value ? std::to_string(*value) : "NULL";
+}
+
+/// Of the host there is none.
+string device_number(const DeviceAnswer& device) {
+  return number_or_null(device.is_host() ? std::nullopt : device.on.device.number);
+}
+
+string rank_number(const DeviceAnswer& device) {
+  return number_or_null(device.on.rank);
 }
 
 /// The pieces of the window as a table w(n, b, e).
@@ -38,35 +48,27 @@ string window_table(const std::vector<Piece>& pieces) {
   return "w(n, b, e) AS (VALUES " + joined(rows, ", ") + ")";
 }
 
-bool has_rows(const json& device, const char* table) {
-  return device["work"]["rows"][table] != 0;
-}
-
-bool is_host(const json& device) {
-  return device["kind"] == "host";
-}
-
 /// Rows of the device; where a row does not say its device, its timeline does.
-string of_device(const json& device) {
+string of_device(const DeviceAnswer& device) {
   return fmt::format(
       "coalesce(x.device, t.device) IS NOT DISTINCT FROM {} AND t.rank IS NOT DISTINCT FROM {}",
-      number_or_null(device["device"]), number_or_null(device["rank"]));
+      device_number(device), rank_number(device));
 }
 
-string part_of_kernels(const json& device) {
-  const std::vector<string> names = device["work"]["communication_names"];
+string part_of_kernels(const DeviceAnswer& device) {
+  const std::vector<string>& names = device.work->communication_names;
   if (names.empty()) return "'compute'";
   return fmt::format("CASE WHEN {} THEN 'communication' ELSE 'compute' END", is_one_of("x.name", names));
 }
 
-string part_of_spans(const json& device) {
-  const std::vector<string> copies = device["work"]["copy_span_names"];
+string part_of_spans(const DeviceAnswer& device) {
+  const std::vector<string>& copies = device.work->copy_span_names;
   if (copies.empty()) return part_of_kernels(device);
   return fmt::format("CASE WHEN {} THEN 'copy' ELSE {} END", is_one_of("x.name", copies),
                      part_of_kernels(device));
 }
 
-string rows_of_table(const json& device, const char* table, const char* key, const char* links,
+string rows_of_table(const DeviceAnswer& device, const char* table, const char* key, const char* links,
                      const string& part, int place) {
   return fmt::format(
       "SELECT 3 * x.{} + {} AS id, {} AS part, x.name AS name, {}x.start_ns AS b, x.start_ns + x.dur_ns AS "
@@ -77,15 +79,15 @@ string rows_of_table(const json& device, const char* table, const char* key, con
 }
 
 /// Outermost spans of a device without kernels; of a host its outermost ops.
-string rows_of_spans(const json& device, const char* links) {
+string rows_of_spans(const DeviceAnswer& device, const char* links) {
   const string which =
-      is_host(device)
+      device.is_host()
           ? fmt::format("x.kind = 'op' AND p.op_id IS NULL AND t.rank IS NOT DISTINCT FROM {}",
-                        number_or_null(device["rank"]))
+                        rank_number(device))
           : fmt::format(
                 "x.kind = 'device' AND p.kind IS DISTINCT FROM 'device' AND t.device IS NOT DISTINCT FROM "
                 "{} AND t.rank IS NOT DISTINCT FROM {} AND x.name NOT IN ('event_wait', 'event_record')",
-                number_or_null(device["device"]), number_or_null(device["rank"]));
+                device_number(device), rank_number(device));
   return fmt::format(
       "SELECT 3 * x.span_id + 2 AS id, {} AS part, x.name AS name, {}x.start_ns AS b,\n"
       "      x.start_ns + greatest(coalesce(x.dur_ns, 0), 0) AS e\n"
@@ -99,15 +101,16 @@ string rows_of_spans(const json& device, const char* links) {
 enum class WorkOf { kAll, kNoCopies, kKernelRows };
 
 /// work(id, part, name, b, e), with launch and op if asked for.
-string work_table(const json& device, bool with_links, WorkOf of = WorkOf::kAll) {
+string work_table(const DeviceAnswer& device, bool with_links, WorkOf of = WorkOf::kAll) {
   const char* links = with_links ? "x.launch_span_id AS launch, x.op_id AS op, " : "";
   const char* no_links = with_links ? "NULL::BIGINT AS launch, NULL::BIGINT AS op, " : "";
+  const analyze::WorkRows& rows = device.work->rows;
   std::vector<string> parts;
-  if (has_rows(device, "kernels"))
+  if (rows.kernels != 0)
     parts.push_back(rows_of_table(device, "kernels", "kernel_id", links, part_of_kernels(device), 0));
-  if (of == WorkOf::kAll && has_rows(device, "copies"))
+  if (of == WorkOf::kAll && rows.copies != 0)
     parts.push_back(rows_of_table(device, "copies", "copy_id", links, "'copy'", 1));
-  if (of != WorkOf::kKernelRows && has_rows(device, "spans"))
+  if (of != WorkOf::kKernelRows && rows.spans != 0)
     parts.push_back(rows_of_spans(device, no_links));
   if (parts.empty()) parts.push_back(rows_of_table(device, "kernels", "kernel_id", links, "'compute'", 0));
   return "work AS (\n    " + joined(parts, "\n    UNION ALL ") + ")";
@@ -192,11 +195,11 @@ string is_one_of(const string& column, const std::vector<string>& names) {
   return plain.empty() ? by_hash : "(" + by_name + " OR " + by_hash + ")";
 }
 
-string decomposition_sql(const json& device, const std::vector<Piece>& pieces) {
+string decomposition_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces) {
   return "WITH " + window_table(pieces) + ",\n  " + work_table(device, false) + kSweep;
 }
 
-string strip_sql(const json& device, const std::vector<Piece>& pieces, size_t stretches) {
+string strip_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces, size_t stretches) {
   const int64_t begin = pieces.front().begin, length = pieces.back().end - begin;
   const auto edge = [&](const char* i) {
     return fmt::format("{} + {} * {} + {} * {} // {}", begin, length / static_cast<int64_t>(stretches), i,
@@ -213,7 +216,7 @@ string strip_sql(const json& device, const std::vector<Piece>& pieces, size_t st
          kSweep;
 }
 
-string kernels_sql(const json& device, const std::vector<Piece>& pieces, size_t top) {
+string kernels_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces, size_t top) {
   return "WITH " + window_table(pieces) + ",\n  " + work_table(device, false) + ",\n  " +
          inside_table(false) + kExposed +
          fmt::format(
@@ -224,10 +227,11 @@ string kernels_sql(const json& device, const std::vector<Piece>& pieces, size_t 
              top);
 }
 
-string classes_sql(const json& device, const std::vector<Piece>& pieces, const json& kernels) {
+string classes_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces,
+                   const std::vector<const KernelAnswer*>& kernels) {
   std::map<string, std::vector<string>> classes;
-  for (const json& row : kernels) {
-    if (!row["is_copy"]) classes[row["class"]].push_back(row["name"]);
+  for (const KernelAnswer* row : kernels) {
+    if (!row->is_copy) classes[string(op_class_name(row->op_class))].push_back(row->name);
   }
   string cases;
   for (const auto& [name, kernel_names] : classes)
@@ -240,7 +244,7 @@ string classes_sql(const json& device, const std::vector<Piece>& pieces, const j
              cases);
 }
 
-string ops_sql(const json& device, const std::vector<Piece>& pieces, const std::vector<string>& graph_calls,
+string ops_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces, const std::vector<string>& graph_calls,
                size_t top) {
   return "WITH " + window_table(pieces) + ",\n  " + work_table(device, true) + ",\n  " + inside_table(true) +
          fmt::format(
@@ -278,7 +282,7 @@ FROM own WHERE starts = 1 OR ns > 0 GROUP BY name, op_type ORDER BY own_ns DESC,
                      top);
 }
 
-string modules_sql(const json& device, const std::vector<Piece>& pieces, size_t top) {
+string modules_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces, size_t top) {
   string sql = "WITH RECURSIVE " + window_table(pieces) + ",\n  " + work_table(device, true) + ",\n  " +
                inside_table(true);
   return sql + fmt::format(R"(,
@@ -296,7 +300,7 @@ GROUP BY 1 ORDER BY device_ns DESC, path NULLS FIRST LIMIT {})",
                            top);
 }
 
-string coverage_sql(const json& device, const std::vector<Piece>& pieces,
+string coverage_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces,
                     const std::vector<string>& graph_calls) {
   const string graph = graph_calls.empty() ? "0"
                                            : fmt::format("CASE WHEN {} THEN i.ns ELSE 0 END",
@@ -313,7 +317,7 @@ string coverage_sql(const json& device, const std::vector<Piece>& pieces,
              graph);
 }
 
-string op_kernel_time_sql(const json& device, const std::vector<Piece>& pieces) {
+string op_kernel_time_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces) {
   return "WITH " + window_table(pieces) + ",\n  " + work_table(device, true, WorkOf::kNoCopies) +
          ",\n  ops_with_work AS (\n    SELECT op, min(b) AS first, sum(e - b) AS ns FROM work WHERE op IS "
          "NOT NULL "
@@ -338,14 +342,14 @@ string counters_sql(size_t top) {
       top);
 }
 
-string memory_sql(const json& device, const std::vector<Piece>& pieces) {
+string memory_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces) {
   return "WITH " + window_table(pieces) +
          fmt::format(
              "\nSELECT max(a.total_allocated_bytes) AS peak_allocated_bytes,\n"
              "  max(a.total_reserved_bytes) AS peak_reserved_bytes, count(*) AS events\n"
              "FROM allocations a JOIN w ON a.start_ns >= w.b AND a.start_ns < w.e\n"
              "WHERE a.device_type <> 0 AND a.device = {}",
-             number_or_null(device["device"]));
+             device_number(device));
 }
 
 string capture_sql() {

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "analyze/answer/device.h"
+#include "analyze/answer/tables.h"
 
 namespace nl::report {
 
@@ -15,23 +16,23 @@ struct Piece {
 };
 
 /// Window, compute, exposed communication, exposed copies, idle and busy time of a device, for each row.
-std::string decomposition_sql(const nlohmann::json& device, const std::vector<Piece>& pieces);
+std::string decomposition_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces);
 /// The same for equal stretches of the whole time between the first and last piece.
-std::string strip_sql(const nlohmann::json& device, const std::vector<Piece>& pieces, size_t stretches);
-std::string kernels_sql(const nlohmann::json& device, const std::vector<Piece>& pieces, size_t top);
-std::string classes_sql(const nlohmann::json& device, const std::vector<Piece>& pieces,
-                        const nlohmann::json& kernels);
+std::string strip_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces, size_t stretches);
+std::string kernels_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces, size_t top);
+std::string classes_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces,
+                        const std::vector<const analyze::KernelAnswer*>& kernels);
 /// `graph_calls`: names of the calls that launch graphs.
-std::string ops_sql(const nlohmann::json& device, const std::vector<Piece>& pieces,
+std::string ops_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces,
                     const std::vector<std::string>& graph_calls, size_t top);
 std::string host_ops_sql(const std::vector<Piece>& pieces, size_t top);
-std::string modules_sql(const nlohmann::json& device, const std::vector<Piece>& pieces, size_t top);
-std::string coverage_sql(const nlohmann::json& device, const std::vector<Piece>& pieces,
+std::string modules_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces, size_t top);
+std::string coverage_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces,
                          const std::vector<std::string>& graph_calls);
-std::string op_kernel_time_sql(const nlohmann::json& device, const std::vector<Piece>& pieces);
+std::string op_kernel_time_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces);
 std::string layers_sql(size_t top);
 std::string counters_sql(size_t top);
-std::string memory_sql(const nlohmann::json& device, const std::vector<Piece>& pieces);
+std::string memory_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces);
 std::string capture_sql();
 
 /// A condition that a column is one of the names; names that cannot be read or are long by their sha256.

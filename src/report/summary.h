@@ -1,11 +1,23 @@
 #pragma once
 // The executive summary: sentences in plain words, each with the figure that proves it.
 
-#include "base/json.h"
+#include <string>
+#include <vector>
+
+#include "analyze/answer/analysis.h"
 
 namespace nl::report {
 
-/// [{text, figure}] of a report that has its analysis and figures.
-nlohmann::json summary_of(const nlohmann::json& report);
+struct Sentence {
+  std::string text = {};
+  std::string figure = {};  ///< its id
+
+  static constexpr auto fields() {
+    return std::tuple{field("text", &Sentence::text),
+                      field("figure", &Sentence::figure, "id of the figure that proves it")};
+  }
+};
+
+std::vector<Sentence> summary_of(const analyze::Analysis& analysis);
 
 }  // namespace nl::report

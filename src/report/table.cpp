@@ -12,7 +12,6 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
 using Kind = Cell::Kind;
 
 Kind kind_of_column(const Table& table, size_t column) {
@@ -67,7 +66,7 @@ std::string html_cell(const Cell& cell) {
   }
 }
 
-std::string scaled(double value, const char* unit) {
+std::string scaled(double value, std::string_view unit) {
   static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   size_t i = 0;
   for (; i + 1 < std::size(kPrefixes) && std::fabs(value) >= 1000; i++) value /= 1000;
@@ -76,52 +75,55 @@ std::string scaled(double value, const char* unit) {
 
 }  // namespace
 
-Cell count(const json& value) {
-  return number(value.is_null() ? "-" : grouped(value.get<int64_t>()));
+Cell count(std::optional<int64_t> value) {
+  return number(value ? grouped(*value) : "-");
 }
 
-Cell duration(const json& ns) {
-  return number(ns.is_null() ? "-" : duration_text(static_cast<int64_t>(std::llround(ns.get<double>()))));
+Cell duration(std::optional<int64_t> ns) {
+  return number(ns ? duration_text(*ns) : "-");
 }
 
-Cell signed_duration(const json& ns) {
-  return number(ns.is_null() ? "-" : signed_duration_text(ns));
+Cell signed_duration(std::optional<int64_t> ns) {
+  return number(ns ? signed_duration_text(*ns) : "-");
 }
 
-Cell share(const json& ratio) {
-  return number(ratio.is_null() ? "-" : percent_text(ratio));
+Cell share(std::optional<double> ratio) {
+  return number(ratio ? percent_text(*ratio) : "-");
 }
 
-Cell share_bar(const json& ratio) {
-  return bar(ratio.is_null() ? 0 : ratio.get<double>());
+Cell share_bar(std::optional<double> ratio) {
+  return bar(ratio.value_or(0));
 }
 
-Cell milliseconds(const json& ns) {
-  if (ns.is_null()) return number("-");
-  const auto value =
-      ns.is_number_integer() ? ns.get<int64_t>() : static_cast<int64_t>(std::llround(ns.get<double>()));
-  const auto size = static_cast<int64_t>(std::llabs(value));
-  return number(fmt::format("{}{}.{:06}", value < 0 ? "-" : "", grouped(size / 1'000'000), size % 1'000'000));
+Cell milliseconds(int64_t ns) {
+  const auto size = static_cast<int64_t>(std::llabs(ns));
+  return number(fmt::format("{}{}.{:06}", ns < 0 ? "-" : "", grouped(size / 1'000'000), size % 1'000'000));
 }
 
-Cell signed_milliseconds(const json& ns) {
+Cell milliseconds(std::optional<double> ns) {
+  return ns ? milliseconds(static_cast<int64_t>(std::llround(*ns))) : number("-");
+}
+
+Cell signed_milliseconds(int64_t ns) {
   Cell cell = milliseconds(ns);
-  if (!ns.is_null() && ns > 0) cell.text = "+" + cell.text;
+  if (ns > 0) cell.text = "+" + cell.text;
   return cell;
 }
 
-std::string value_text(const json& value, const std::string& unit) {
-  const double number = value.get<double>();
-  if (unit == "ratio") return percent_text(number);
-  if (unit == "ns") return duration_text(static_cast<int64_t>(std::llround(number)));
-  if (unit == "B" && std::fabs(number) < 9e18) return bytes_text(static_cast<int64_t>(number));
-  if (unit == "count") return grouped(static_cast<int64_t>(number));
-  return scaled(number, unit.c_str());
+std::string value_text(double value, std::string_view unit) {
+  if (unit == "ratio") return percent_text(value);
+  if (unit == "ns") return duration_text(static_cast<int64_t>(std::llround(value)));
+  if (unit == "B" && std::fabs(value) < 9e18) return bytes_text(static_cast<int64_t>(value));
+  if (unit == "count") return grouped(static_cast<int64_t>(value));
+  return scaled(value, unit);
 }
 
-Cell evidence_value(const json& evidence) {
-  const json& value = evidence["value"];
-  return number(value.is_null() ? "-" : value_text(value, evidence["unit"]));
+Cell value_cell(const Known<double>& value, std::string_view unit) {
+  return value_cell(value.optional(), unit);
+}
+
+Cell value_cell(const std::optional<double>& value, std::string_view unit) {
+  return number(value ? value_text(*value, unit) : "-");
 }
 
 std::string Table::markdown() const {

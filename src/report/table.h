@@ -1,10 +1,12 @@
 #pragma once
 // A table as reports show it, once for Markdown and HTML.
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/known.h"
 
 namespace nl::report {
 
@@ -43,21 +45,22 @@ inline Cell with_below(Cell cell, std::vector<std::string> lines) {
   return cell;
 }
 
-/// "-" for null.
-Cell count(const nlohmann::json& value);
-Cell duration(const nlohmann::json& ns);
-Cell signed_duration(const nlohmann::json& ns);
-Cell share(const nlohmann::json& ratio);
-Cell share_bar(const nlohmann::json& ratio);
+/// "-" for none.
+Cell count(std::optional<int64_t> value);
+Cell duration(std::optional<int64_t> ns);
+Cell signed_duration(std::optional<int64_t> ns);
+Cell share(std::optional<double> ratio);
+Cell share_bar(std::optional<double> ratio);
 /// Whole and thousandth ms are exact: 12.789918.
-Cell milliseconds(const nlohmann::json& ns);
+Cell milliseconds(int64_t ns);
+Cell milliseconds(std::optional<double> ns);
 /// The same with its sign: +12.789918.
-Cell signed_milliseconds(const nlohmann::json& ns);
+Cell signed_milliseconds(int64_t ns);
 /// A value in its unit of metrics.def: ns, B, count, ratio, FLOP, FLOP/s, B/s.
-std::string value_text(const nlohmann::json& value, const std::string& unit);
-
-/// Of a finding's evidence: its value, "-" if it is absent.
-Cell evidence_value(const nlohmann::json& evidence);
+std::string value_text(double value, std::string_view unit);
+/// The same; "-" if it is absent.
+Cell value_cell(const Known<double>& value, std::string_view unit);
+Cell value_cell(const std::optional<double>& value, std::string_view unit);
 
 struct Table {
   std::vector<std::string> columns;  ///< titles

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/described.h"
+
 namespace nl::stats {
 
 /// [low, high] that holds the true value with the probability `coverage`, which is at least what was asked
@@ -14,6 +16,12 @@ struct Interval {
   double low = 0;
   double high = 0;
   double coverage = 0;
+  static constexpr auto fields() {
+    return std::tuple{
+        field_maybe_endless("low", &Interval::low, "null if it is infinite"),
+        field_maybe_endless("high", &Interval::high, "null if it is infinite"),
+        field("coverage", &Interval::coverage, "probability that the true value is inside, at least")};
+  }
   bool operator==(const Interval&) const = default;
 };
 
@@ -40,6 +48,16 @@ struct Summary {
   double quartile3 = 0;
   double max = 0;
   std::optional<Interval> median_interval;
+  static constexpr auto fields() {
+    using S = Summary;
+    return std::tuple{field("n", &S::n, "values"),
+                      field("min", &S::min, "least value"),
+                      field("quartile1", &S::quartile1, "a quarter of the values is below it"),
+                      field("median", &S::median, "middle value"),
+                      field("quartile3", &S::quartile3, "a quarter of the values is above it"),
+                      field("max", &S::max, "largest value"),
+                      field("median_interval", &S::median_interval, "null with too few values")};
+  }
 };
 /// Of a sorted sample; all zero if it is empty.
 Summary summary_of(const std::vector<double>& sorted_values);

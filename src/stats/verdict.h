@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/described.h"
+
 namespace nl::stats {
 
 enum class Verdict : uint8_t {
@@ -21,3 +23,7 @@ inline constexpr size_t kVerdicts = static_cast<size_t>(Verdict::kIncomparable) 
 std::string_view verdict_name(Verdict verdict);
 
 }  // namespace nl::stats
+
+template <>
+struct nl::DescribedAs<nl::stats::Verdict>
+    : nl::DescribedEnum<nl::stats::Verdict, nl::stats::verdict_name, nl::stats::kVerdicts> {};

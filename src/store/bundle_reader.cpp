@@ -165,7 +165,7 @@ Result<void> read_table(Connection& connection, const std::string& bundle, model
   NL_TRY(const auto in_file, connection.column_names("SELECT *" + from));
   TableReader reader(id, in_file, sink);
   NL_CHECK(connection.stream("SELECT " + reader.select() + from, [&](const Chunk& chunk) -> Result<void> {
-    if (cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (cancelled()) return cancelled_error();
     return reader.add(chunk);
   }));
   return reader.finish();

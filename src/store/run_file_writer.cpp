@@ -233,7 +233,7 @@ class RunFileWriter {
     }
     TableText rows(table, *names);
     const auto write_chunk = [&](const Chunk& chunk) -> Result<void> {
-      if (cancelled_()) return Error{ErrorCode::kUnavailable, "cancelled"};
+      if (cancelled_()) return cancelled_error();
       for (size_t row = 0; row < chunk.size(); row++) {
         NL_CHECK(rows.append_row(text_, chunk, row));
         NL_CHECK(flush(kPieceBytes));

@@ -1,13 +1,11 @@
 #include "store/run_views.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <sstream>
 
+#include "base/aside.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -352,15 +350,7 @@ QuerySyntax examine_query(Connection& connection, const std::string& sql) {
 }
 
 int64_t remove_derived_left_overs(const std::string& bundle) {
-  int64_t removed = 0;
-  for (const auto& name : list_folder(bundle + "/derived")) {
-    if (!name.starts_with(kDerivedAside)) continue;
-    const int pid = std::atoi(name.c_str() + std::string_view(kDerivedAside).size());
-    if (pid != ::getpid() && ::kill(pid, 0) == 0) continue;
-    remove_tree(bundle + "/derived/" + name);
-    removed++;
-  }
-  return removed;
+  return remove_abandoned(bundle + "/derived/" + kDerivedAside);
 }
 
 std::map<std::string, int64_t> derived_files(const std::string& folder) {

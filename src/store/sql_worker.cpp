@@ -1,6 +1,5 @@
 // The process that serves one query of a user, see sql_workers.h.
 
-#include <dirent.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/environment.h"
+#include "base/files.h"
 #include "store/run_views.h"
 #include "store/sql_frames.h"
 #include "store/sql_workers.h"
@@ -22,15 +23,10 @@ constexpr size_t kBytesAtOnce = 1 << 16;
 
 /// What the program that started us has open and did not mean to hand on.
 void close_other_files() {
-  std::vector<int> open;
-  DIR* const folder = ::opendir("/proc/self/fd");
-  if (folder == nullptr) return;
-  while (const dirent* entry = ::readdir(folder)) open.push_back(std::atoi(entry->d_name));
-  const int own = ::dirfd(folder);
-  for (const int fd : open) {
-    if (fd > STDERR_FILENO && fd != own) ::close(fd);
+  for (const std::string& name : list_folder("/proc/self/fd")) {
+    const int fd = std::atoi(name.c_str());
+    if (fd > STDERR_FILENO) ::close(fd);
   }
-  ::closedir(folder);
 }
 
 void limit(int resource, rlim_t most) {
@@ -111,6 +107,7 @@ int serve_one_query(const char* threads, const char* memory_mb) {
   QueryLimits limits;
   limits.threads = std::atoi(threads);
   limits.memory_mb = std::atoi(memory_mb);
+  limits.temp_folder = Environment::of_process().temp_folder();
   close_other_files();
   limit_memory(limits.memory_mb);
   end_when_alone();

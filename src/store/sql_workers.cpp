@@ -12,10 +12,9 @@
 #include <chrono>
 #include <csignal>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "store/sql_frames.h"
-
-extern char** environ;  // NOLINT: POSIX gives no header for it
 
 namespace nl::store {
 namespace {
@@ -25,10 +24,6 @@ using Clock = std::chrono::steady_clock;
 /// The engine stops by itself at the limit, unless it is deaf.
 constexpr std::chrono::seconds kGrace(2);
 constexpr std::chrono::milliseconds kLookEvery(50);
-
-Error query_cancelled() {
-  return Error{ErrorCode::kUnavailable, "cancelled"};
-}
 
 Error took_too_long(int seconds) {
   return Error{ErrorCode::kLimit, "the query took longer than " + std::to_string(seconds) + " s"};
@@ -61,8 +56,12 @@ Result<pid_t> spawn(const std::vector<std::string>& command, int standard_input)
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, standard_input, STDIN_FILENO);
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  std::vector<char*> variables;
+  for (const auto& variable : Environment::of_process().variables())
+    variables.push_back(const_cast<char*>(variable.c_str()));
+  variables.push_back(nullptr);
   pid_t pid = 0;
-  const int failed = ::posix_spawn(&pid, words[0], &actions, nullptr, words.data(), environ);
+  const int failed = ::posix_spawn(&pid, words[0], &actions, nullptr, words.data(), variables.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return errno_error("cannot start", command[0], failed);
   return pid;
@@ -122,7 +121,7 @@ class SqlWorkers::Turn {
   Result<void> wait(const QueryLimits& limits) {
     std::unique_lock lock(pool_.mutex_);
     while (pool_.running_ >= pool_.options_.at_once) {
-      if (limits.cancelled()) return query_cancelled();
+      if (limits.cancelled()) return cancelled_error();
       pool_.finished_.wait_for(lock, kLookEvery);
     }
     pool_.running_++;
@@ -181,7 +180,7 @@ Result<void> receive_answer(int socket, const QueryLimits& limits,
                             const std::function<Result<void>(const Frame&)>& take) {
   const auto end = Clock::now() + std::chrono::seconds(limits.seconds) + kGrace;
   const auto wait = [&]() -> Result<void> {
-    if (limits.cancelled()) return query_cancelled();
+    if (limits.cancelled()) return cancelled_error();
     if (Clock::now() > end) return took_too_long(limits.seconds);
     return {};
   };

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <utility>
 
+#include "base/checked_thread.h"
 #include "base/files.h"
 #include "store/table_writer.h"
 
@@ -42,14 +42,14 @@ std::string without_end(std::string sql) {
 class Watchdog {
  public:
   Watchdog(duckdb_connection connection, const QueryLimits& limits)
-      : connection_(connection), limits_(limits), thread_([this] { watch(); }) {}
+      : connection_(connection), limits_(limits), thread_([this] { return watch(); }) {}
   ~Watchdog() {
     {
       const std::lock_guard lock(mutex_);
       done_ = true;
       changed_.notify_all();
     }
-    thread_.join();
+    (void)thread_.join();
   }
   bool fired() {
     const std::lock_guard lock(mutex_);
@@ -57,7 +57,7 @@ class Watchdog {
   }
 
  private:
-  void watch() {
+  Result<void> watch() {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::seconds(limits_.seconds);
     std::unique_lock lock(mutex_);
@@ -66,6 +66,7 @@ class Watchdog {
       fired_ = !done_ && (Clock::now() > end || limits_.cancelled());
     }
     if (fired_) duckdb_interrupt(connection_);
+    return {};
   }
 
   duckdb_connection connection_;
@@ -74,7 +75,7 @@ class Watchdog {
   std::condition_variable changed_;
   bool done_ = false;
   bool fired_ = false;
-  std::thread thread_;
+  CheckedThread thread_;
 };
 
 /// An engine that can read the run's files and nothing else.
@@ -306,7 +307,7 @@ Result<void> emit_chunk(duckdb_data_chunk chunk, const std::vector<duckdb_type>&
 }
 
 Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& limits) {
-  if (limits.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+  if (limits.cancelled()) return cancelled_error();
   if (watchdog.fired()) {
     return Error{ErrorCode::kLimit, "the query took longer than " + std::to_string(limits.seconds) + " s",
                  ""};
@@ -380,10 +381,8 @@ Result<void> prepare_select(Confined& confined, Statement& statement, const std:
 /// A file without a name: nothing is left of it, however the process ends.
 class NamelessFile {
  public:
-  static Result<NamelessFile> create() {
-    const char* folder = std::getenv("TMPDIR");
-    std::string path =
-        std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/neurolens-query-XXXXXX";
+  static Result<NamelessFile> create(const std::string& folder) {
+    std::string path = folder + "/neurolens-query-XXXXXX";
     const int fd = ::mkostemp(path.data(), O_CLOEXEC);
     if (fd < 0) return errno_error("cannot create", path, errno);
     ::unlink(path.c_str());
@@ -451,7 +450,7 @@ Result<void> run_user_query(EngineStart& start, const RunFiles& files, const std
 Result<void> stream_user_query_as_parquet(EngineStart& start, const RunFiles& files, const std::string& sql,
                                           const QueryLimits& limits,
                                           const std::function<Result<void>(std::string_view)>& bytes) {
-  NL_TRY(const NamelessFile file, NamelessFile::create());
+  NL_TRY(const NamelessFile file, NamelessFile::create(limits.temp_folder));
   NL_CHECK(write_parquet(start, files, sql, limits, file.path()));
   return copy_file(file.path(), bytes);
 }

@@ -17,6 +17,7 @@ struct QueryLimits {
   int threads = 2;
   int memory_mb = 4096;
   int seconds = 600;
+  std::string temp_folder = "/tmp";  ///< where a result waits until it is complete; it has no name there
   std::function<bool()> cancelled = [] { return false; };
 };
 

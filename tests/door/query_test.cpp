@@ -142,7 +142,7 @@ TEST_F(Query, CanBeCancelled) {
   const auto outcome = ask(own, kDeaf);
   user.join();
   ASSERT_FALSE(outcome);
-  EXPECT_NE(outcome.error().code, ErrorCode::kLimit) << outcome.error().message;
+  EXPECT_EQ(outcome.error().code, ErrorCode::kCancelled) << outcome.error().message;
   expect_answers(workers);
 }
 

@@ -14,60 +14,40 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
+using compare::Comparison;
+using compare::PartKind;
+using compare::PartRow;
+using stats::Verdict;
 
 const CompareProvenance kProvenance{"1.2.3", "neurolens compare --base a --new b"};
 
-json side(int64_t window_ns) {
-  return {{"run_id", std::string(64, 'a')},
-          {"runs", {std::string(64, 'a')}},
-          {"source", "device"},
-          {"device", nullptr},
-          {"window", "whole"},
-          {"unit", "capture"},
-          {"units", 1},
-          {"warm_up_left_out", 0},
-          {"total_ns", window_ns},
-          {"window_ns", window_ns}};
+compare::ComparedSide side(int64_t window_ns) {
+  compare::ComparedSide side;
+  side.run_id = std::string(64, 'a');
+  side.runs = {side.run_id};
+  side.source = "device";
+  side.window = "whole";
+  side.unit = "capture";
+  side.total_ns = side.window_ns = window_ns;
+  return side;
 }
 
-json statistics(const std::string& verdict) {
-  const json summary = {{"n", 1}, {"min", 0.0}, {"median", 0.0}, {"max", 0.0}, {"median_interval", nullptr}};
-  return {{"verdict", verdict}, {"base", summary}, {"new", summary}, {"ratio_interval", nullptr}};
+PartRow part(const std::string& name, int64_t base_ns, int64_t new_ns, PartKind kind = PartKind::kCompute) {
+  return {kind, name, name, base_ns, new_ns, new_ns - base_ns, {}, {}};
 }
 
-json part(const std::string& name, int64_t base_ns, int64_t new_ns, const std::string& kind = "compute") {
-  return {{"kind", kind},       {"name", name},     {"words", name},
-          {"base_ns", base_ns}, {"new_ns", new_ns}, {"delta_ns", new_ns - base_ns}};
-}
-
-json comparison(int64_t base_ns, int64_t new_ns, const std::vector<json>& parts) {
-  json window = statistics("not_tested");
-  window["practical_bound"] = 0.01;
-  window["values"] = {{"base", json::array()}, {"new", json::array()}};
-  window["within_one_run"] = {{"base", nullptr}, {"new", nullptr}};
-  const json no_work = {{"kernels", 0}, {"kernel_ns", 0}, {"copies", 0}, {"copy_ns", 0}};
-  return {{"verdict", "not_tested"},
-          {"reasons", json::array()},
-          {"mode", "same"},
-          {"comparability", {{"score", 1.0}, {"floor", 0.5}, {"factors", json::array()}}},
-          {"base", side(base_ns)},
-          {"new", side(new_ns)},
-          {"delta_ns", new_ns - base_ns},
-          {"ratio",
-           base_ns == 0 ? json(nullptr) : json(static_cast<double>(new_ns) / static_cast<double>(base_ns))},
-          {"unit", "capture"},
-          {"parts", parts},
-          {"changes", json::array()},
-          {"not_shown", {{"rows", 0}, {"delta_ns", 0}}},
-          {"matched", {{"base", nullptr}, {"new", nullptr}}},
-          {"ops", json::array()},
-          {"modules", json::array()},
-          {"devices", json::array()},
-          {"totals", {{"base", no_work}, {"new", no_work}}},
-          {"statistics", window},
-          {"differences", json::array()},
-          {"across", nullptr}};
+Comparison comparison(int64_t base_ns, int64_t new_ns, const std::vector<PartRow>& parts) {
+  Comparison out;
+  out.comparability = {1, 0.5, {}};
+  out.base = side(base_ns);
+  out.next = side(new_ns);
+  out.delta_ns = new_ns - base_ns;
+  if (base_ns != 0) out.ratio = static_cast<double>(new_ns) / static_cast<double>(base_ns);
+  out.unit = "capture";
+  out.parts = parts;
+  out.statistics.base.n = out.statistics.next.n = 1;
+  out.statistics.practical_bound = 0.01;
+  return out;
 }
 
 bool holds(const std::string& text, const std::string& part) {
@@ -75,7 +55,7 @@ bool holds(const std::string& text, const std::string& part) {
 }
 
 TEST(CompareReport, NothingToShow) {
-  const json empty = comparison(0, 0, {});
+  const Comparison empty = comparison(0, 0, {});
   EXPECT_TRUE(holds(compare_html(empty, kProvenance), "Not tested"));
   EXPECT_FALSE(holds(compare_html(empty, kProvenance), "id=\"difference\""));
   EXPECT_TRUE(compare_markdown(empty, kProvenance).starts_with("**Not tested: capture 0 ns → 0 ns, 0 ns**"));
@@ -84,7 +64,7 @@ TEST(CompareReport, NothingToShow) {
 }
 
 TEST(CompareReport, SmallPartsAreOneBarThatCloses) {
-  std::vector<json> parts = {part("gemm", 0, 1'000'000)};
+  std::vector<PartRow> parts = {part("gemm", 0, 1'000'000)};
   for (int i = 0; i < 20; i++) parts.push_back(part("p" + std::to_string(i), 0, 1));
   const std::string chart = waterfall_chart(comparison(0, 1'000'020, parts), 1000, "wide");
   EXPECT_TRUE(holds(chart, "20 other parts"));
@@ -100,7 +80,8 @@ TEST(CompareReport, AxisBeginsAtZeroUnlessNothingCouldBeSeen) {
 }
 
 TEST(CompareReport, ARestBelowZeroIsInTheTableAndInNoBar) {
-  const json data = comparison(80, 80, {part("gemm", 100, 100), part("rest", -20, -20, "rest")});
+  const Comparison data =
+      comparison(80, 80, {part("gemm", 100, 100), part("rest", -20, -20, PartKind::kRest)});
   const std::string chart = sides_chart(data);
   EXPECT_FALSE(holds(chart, "class=\"rest\""));
   EXPECT_FALSE(holds(chart, "width=\"-"));
@@ -108,23 +89,23 @@ TEST(CompareReport, ARestBelowZeroIsInTheTableAndInNoBar) {
 }
 
 TEST(CompareReport, RatiosThatAreNotFinite) {
-  json data = comparison(0, 5, {part("gemm", 0, 5)});
-  data["statistics"]["ratio"] = INFINITY;
-  data["statistics"]["ratio_interval"] = {{"low", 1.5}, {"high", INFINITY}, {"coverage", 0.95}};
+  Comparison data = comparison(0, 5, {part("gemm", 0, 5)});
+  data.statistics.ratio = INFINITY;
+  data.statistics.ratio_interval = stats::Interval{1.5, INFINITY, 0.95};
   EXPECT_TRUE(holds(compare_html(data, kProvenance), "ratio - [1.5000, -]"));
   EXPECT_FALSE(holds(compare_junit(data, kProvenance), "inf"));
 }
 
 TEST(CompareReport, NothingIsARegressionBetweenSidesThatCannotBeCompared) {
-  json data = comparison(100, 200, {part("gemm", 100, 200)});
-  data["parts"][0]["statistics"] = statistics("regression");
+  Comparison data = comparison(100, 200, {part("gemm", 100, 200)});
+  data.parts[0].statistics.emplace().verdict = Verdict::kRegression;
   EXPECT_TRUE(holds(compare_junit(data, kProvenance), "failures=\"1\""));
-  data["verdict"] = "incomparable";
+  data.verdict = Verdict::kIncomparable;
   EXPECT_TRUE(holds(compare_junit(data, kProvenance), "failures=\"0\""));
 }
 
 TEST(CompareReport, EqualValuesOfAllRunsAreDotsInTheMiddle) {
-  const std::string chart = dots_chart({{"base", {5.0, 5.0}}, {"new", json::array({5.0})}}, 120, 24, "dots");
+  const std::string chart = dots_chart({{5.0, 5.0}, {5.0}}, 120, 24, "dots");
   EXPECT_TRUE(holds(chart, "cx=\"60\""));
   EXPECT_FALSE(holds(chart, "nan"));
 }

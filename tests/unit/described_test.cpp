@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/json.h"
 #include "base/json_schema.h"
 
@@ -62,6 +64,106 @@ TEST(Described, GivesTheSchemaThatItsTreesFollow) {
   const auto& required = schema["required"];
   EXPECT_EQ(std::count(required.begin(), required.end(), "note"), 0);
   EXPECT_EQ(std::count(required.begin(), required.end(), "known"), 1);
+}
+
+enum class Colour { kRed, kBlue };
+std::string_view colour_name(Colour colour) {
+  return colour == Colour::kRed ? "red" : "blue";
+}
+
+struct Point {
+  int64_t x = 0;
+  std::optional<double> y;
+  static constexpr bool kIsRow = true;
+  static constexpr auto fields() { return std::tuple{field("x", &Point::x), field("y", &Point::y)}; }
+};
+
+}  // namespace
+
+template <>
+struct DescribedAs<Colour> : DescribedEnum<Colour, colour_name, 2> {};
+
+namespace {
+
+struct Joined {
+  Inner inner;
+  std::optional<Point> none;
+  std::optional<Inner> maybe = {};
+  Known<double> gain = Absent{"no metrics"};
+  Known<Inner> peaks = Absent{"no device"};
+  Colour colour = Colour::kBlue;
+  std::vector<Point> points = {};
+  std::array<int64_t, 2> pair = {};
+  static constexpr auto fields() {
+    return std::tuple{merged(&Joined::inner),
+                      merged(&Joined::maybe),
+                      field_known("gain", &Joined::gain),
+                      field("peaks", &Joined::peaks),
+                      field("colour", &Joined::colour),
+                      field("points", &Joined::points),
+                      field("pair", &Joined::pair),
+                      field_if_any("none", &Joined::none)};
+  }
+};
+
+TEST(Described, MergesStructsAndKeepsReasons) {
+  Joined value{{"a", 1}, {}};
+  value.points = {{1, 2.5}, {3, std::nullopt}};
+  EXPECT_EQ(to_json_tree(value), json::parse(R"({"name": "a", "time_ns": 1, "gain": null,
+    "absent_reason": "no metrics", "peaks": {"absent": "no device"}, "colour": "blue",
+    "points": [[1, 2.5], [3, null]], "pair": [0, 0]})"));
+  value.maybe = Inner{"b", 2};
+  value.gain = 0.5;
+  value.peaks = Inner{"c", 3};
+  const json tree = to_json_tree(value);
+  EXPECT_EQ(tree["name"], "b");
+  EXPECT_EQ(tree["gain"], 0.5);
+  EXPECT_FALSE(tree.contains("absent_reason"));
+  EXPECT_EQ(tree["peaks"]["time_ns"], 3);
+}
+
+TEST(Described, ChecksEnumsRowsAndMergedFields) {
+  const JsonSchema checker(std::string(schema_text<Joined>()), "value");
+  Joined value{{"a", 1}, {}};
+  value.points = {{1, 2.5}};
+  const json tree = to_json_tree(value);
+  EXPECT_TRUE(checker.validate(tree));
+  for (const auto& [pointer, wrong] : std::initializer_list<std::pair<const char*, json>>{
+           {"/colour", "green"}, {"/points/0", json::array({1})}, {"/name", 1}, {"/peaks", json::object()}}) {
+    json bad = tree;
+    bad[json::json_pointer(pointer)] = wrong;
+    EXPECT_FALSE(checker.validate(bad)) << pointer;
+  }
+}
+
+struct Range {
+  double low = 0;
+  std::optional<double> high;
+  static constexpr auto fields() {
+    return std::tuple{field_maybe_endless("low", &Range::low), field_maybe_endless("high", &Range::high)};
+  }
+};
+
+struct NamedRange : Range {
+  std::string name;
+  static constexpr auto fields() {
+    return std::tuple_cat(Range::fields(), std::tuple{field("name", &NamedRange::name)});
+  }
+};
+
+TEST(Described, WritesInfinityAsNull) {
+  const JsonSchema checker(std::string(schema_text<Range>()), "value");
+  EXPECT_EQ(to_json_tree(Range{-INFINITY, 2}), json::parse(R"({"low": null, "high": 2.0})"));
+  EXPECT_EQ(to_json_tree(Range{1, std::nullopt}), json::parse(R"({"low": 1.0})"));
+  EXPECT_TRUE(checker.validate(to_json_tree(Range{-INFINITY, INFINITY})));
+  EXPECT_FALSE(checker.validate(json::parse(R"({"high": 2.0})")));
+}
+
+TEST(Described, AStructAddsToTheFieldsOfItsBase) {
+  NamedRange value;
+  value.name = "a";
+  EXPECT_EQ(to_json_tree(value), json::parse(R"({"low": 0.0, "name": "a"})"));
+  EXPECT_TRUE(JsonSchema(std::string(schema_text<NamedRange>()), "value").validate(to_json_tree(value)));
 }
 
 }  // namespace

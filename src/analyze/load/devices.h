@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/load/decomposition.h"
 #include "analyze/load/timeline.h"
 #include "analyze/names/op_class.h"
 
@@ -44,11 +45,6 @@ struct Device {
 /// By rank and number.
 std::vector<Device> devices_of(const Timeline& run, const NameClasses& classes);
 
-/// Exact: compute + exposed_comm + exposed_copy + idle = window.
-struct Decomposition {
-  int64_t window_ns = 0, compute_ns = 0, exposed_comm_ns = 0, exposed_copy_ns = 0, idle_ns = 0, busy_ns = 0;
-  int64_t comm_ns = 0, copy_ns = 0, overlap_ns = 0, kernels_ns = 0;
-};
 Decomposition decompose(const Device& device, const IntervalSet& window);
 
 }  // namespace nl::analyze

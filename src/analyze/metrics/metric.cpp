@@ -1,6 +1,7 @@
 #include "analyze/metrics/metric.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace nl::analyze {
 namespace {
@@ -32,6 +33,40 @@ constexpr std::array<MetricInfo, kMetrics> with_sections() {
 
 constexpr std::array<MetricInfo, kMetrics> kInfos = with_sections();
 
+/// Share of the kernel time that the value is drawn from, where it is not all of it.
+std::optional<double> coverage_of(const MetricSet& metrics, const MetricInfo& info) {
+  const auto is = [&](std::string_view start) { return info.section.starts_with(start); };
+  if (is("Idle causes") || is("Launches")) return metrics.get(Metric::launch_linked_share).optional();
+  if (is("Roofline")) return metrics.get(Metric::modelled_share).optional();
+  return std::nullopt;
+}
+
+/// As a whole number where it is one and counts or measures something; ratios stay fractions.
+void write_amount(ValueWriter& out, double value, std::string_view unit) {
+  if (std::abs(value) < 9e15 && value == std::floor(value) && unit != "ratio") {
+    out.integer(static_cast<int64_t>(value));
+  } else {
+    out.number(value);
+  }
+}
+
+/// Only for the schema: the values are written from a MetricSet.
+struct MetricValue {
+  std::string definition = {};
+  std::string unit = {};
+  std::optional<double> coverage = {};
+  std::optional<std::string> absent = {};
+  std::optional<double> value = {};
+
+  static constexpr auto fields() {
+    using M = MetricValue;
+    return std::tuple{field("definition", &M::definition, "id/version"), field("unit", &M::unit),
+                      field_if_any("coverage", &M::coverage, "share of the kernel time that it is drawn from"),
+                      field_if_any("absent", &M::absent, "why there is no value"),
+                      field_if_any("value", &M::value)};
+  }
+};
+
 }  // namespace
 
 const MetricInfo& metric_info(Metric metric) {
@@ -57,3 +92,37 @@ Metric class_metric(OpClass op_class) {
 MetricSet::MetricSet() : values_(kMetrics, Known<double>::absent("not computed")) {}
 
 }  // namespace nl::analyze
+
+namespace nl {
+
+void DescribedAs<analyze::MetricSet>::write(ValueWriter& out, const analyze::MetricSet& metrics) {
+  out.begin_object();
+  for (size_t i = 0; i < analyze::kMetrics; i++) {
+    const analyze::MetricInfo& info = analyze::all_metrics()[i];
+    const Known<double>& value = metrics.get(static_cast<analyze::Metric>(i));
+    out.key(info.id);
+    out.begin_object();
+    out.key("definition");
+    out.text(std::string(info.id) + "/" + std::to_string(info.version));
+    out.key("unit");
+    out.text(info.unit);
+    if (const auto coverage = analyze::coverage_of(metrics, info)) {
+      out.key("coverage");
+      out.number(*coverage);
+    }
+    out.key(value ? "value" : "absent");
+    if (value) {
+      analyze::write_amount(out, *value, info.unit);
+    } else {
+      out.text(value.reason());
+    }
+    out.end_object();
+  }
+  out.end_object();
+}
+
+void DescribedAs<analyze::MetricSet>::schema(ValueWriter& out, const char* about) {
+  DescribedAs<std::map<std::string, analyze::MetricValue>>::schema(out, about);
+}
+
+}  // namespace nl

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyze/names/op_class.h"
+#include "base/described.h"
 #include "base/known.h"
 
 namespace nl::analyze {
@@ -64,3 +65,14 @@ class MetricSet {
 };
 
 }  // namespace nl::analyze
+
+namespace nl {
+
+/// By id: {definition, unit, value or absent, coverage where it is not drawn from all of the kernel time}.
+template <>
+struct DescribedAs<analyze::MetricSet> {
+  static void write(ValueWriter& out, const analyze::MetricSet& metrics);
+  static void schema(ValueWriter& out, const char* about);
+};
+
+}  // namespace nl

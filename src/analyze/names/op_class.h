@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/described.h"
+
 namespace nl::analyze {
 
 enum class OpClass : uint8_t {
@@ -20,3 +22,11 @@ std::string_view op_class_doc(OpClass op_class);
 std::optional<OpClass> find_op_class(std::string_view name);
 
 }  // namespace nl::analyze
+
+namespace nl {
+
+template <>
+struct DescribedAs<analyze::OpClass>
+    : DescribedEnum<analyze::OpClass, analyze::op_class_name, analyze::kOpClasses> {};
+
+}  // namespace nl

@@ -293,4 +293,14 @@ Known<DevicePeaks> PeakTable::find(std::string_view device_name) const {
   return find(DeviceFacts{std::string(device_name)});
 }
 
+Known<PeaksAnswer> peaks_answer(const Known<DevicePeaks>& peaks) {
+  return map(peaks, [](const DevicePeaks& known) {
+    PeaksAnswer answer{known.device, known.source, known.bandwidth.optional(), {}};
+    for (const auto& [dtype, rate] : known.dense) {
+      if (rate) answer.dense[dtype] = *rate;
+    }
+    return answer;
+  });
+}
+
 }  // namespace nl::analyze

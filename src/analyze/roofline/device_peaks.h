@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyze/answer/roofline.h"
 #include "base/known.h"
 #include "base/result.h"
 
@@ -44,6 +45,8 @@ struct DevicePeaks {
   /// Data types are fp64, fp32, tf32, bf16, fp16, fp16_acc32, fp8, fp6, fp4, int8, int4.
   Known<double> peak(std::string_view dtype, bool is_dense = true) const;
 };
+
+Known<PeaksAnswer> peaks_answer(const Known<DevicePeaks>& peaks);
 
 class PeakTable {
  public:

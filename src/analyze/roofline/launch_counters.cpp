@@ -66,22 +66,23 @@ class Values {
 struct Figure {
   const char* key;
   const char* meaning;
+  std::optional<double> CountedKernel::*member;
 };
 
-constexpr Figure kFigures[] = {{"achieved_occupancy_pct", "achieved_occupancy"},
-                               {"theoretical_occupancy_pct", "theoretical_occupancy"},
-                               {"warp_efficiency_pct", "warp_efficiency"},
-                               {"sm_pct", "sm_throughput"},
-                               {"memory_pct", "memory_throughput"},
-                               {"dram_pct", "dram_throughput"},
-                               {"l1_hit_pct", "l1_hit_rate"},
-                               {"l2_hit_pct", "l2_hit_rate"},
-                               {"tensor_pct", "tensor_active"},
-                               {"ipc", "ipc"},
-                               {"registers", "registers"},
-                               {"sm_clock_hz", "sm_clock"}};
+constexpr Figure kFigures[] = {
+    {"achieved_occupancy_pct", "achieved_occupancy", &CountedKernel::achieved_occupancy_pct},
+    {"theoretical_occupancy_pct", "theoretical_occupancy", &CountedKernel::theoretical_occupancy_pct},
+    {"warp_efficiency_pct", "warp_efficiency", &CountedKernel::warp_efficiency_pct},
+    {"sm_pct", "sm_throughput", &CountedKernel::sm_pct},
+    {"memory_pct", "memory_throughput", &CountedKernel::memory_pct},
+    {"dram_pct", "dram_throughput", &CountedKernel::dram_pct},
+    {"l1_hit_pct", "l1_hit_rate", &CountedKernel::l1_hit_pct},
+    {"l2_hit_pct", "l2_hit_rate", &CountedKernel::l2_hit_pct},
+    {"tensor_pct", "tensor_active", &CountedKernel::tensor_pct},
+    {"ipc", "ipc", &CountedKernel::ipc},
+    {"registers", "registers", &CountedKernel::registers},
+    {"sm_clock_hz", "sm_clock", &CountedKernel::sm_clock_hz}};
 constexpr size_t kFigureCount = std::size(kFigures);
-using Figures = std::array<std::optional<double>, kFigureCount>;
 
 /// Operations by data type, and what no counter of the file counts.
 struct Operations {
@@ -235,11 +236,7 @@ struct Sums {
   }
 };
 
-// ---- JSON
-
-json or_null(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
-}
+// ---- What the answer says
 
 Known<double> known(const std::optional<double>& value, const char* reason) {
   return value ? Known<double>(*value) : Known<double>(Absent{reason});
@@ -266,64 +263,68 @@ class Rows {
  public:
   explicit Rows(std::map<std::string, Known<DevicePeaks>> peaks) : peaks_(std::move(peaks)) {}
 
-  json row(const Sums& sums) const {
-    json out = {{"kernel", sums.kernel},
-                {"label", kernel_label(parse_kernel_name(sums.kernel))},
-                {"device", sums.device.empty() ? json(nullptr) : json(sums.device)},
-                {"launches", sums.launches},
-                {"measured", sums.measured},
-                {"replay_ns", sums.measured == 0 ? json(nullptr) : json(sums.replay_ns)}};
-    std::map<std::string, std::string> absent = sums.absent;
-    Figures figures;
-    for (size_t i = 0; i < kFigureCount; i++) {
-      if (sums.weight[i] > 0) figures[i] = sums.weighted[i] / sums.weight[i];
-      out[kFigures[i].key] = or_null(figures[i]);
-      if (!figures[i])
-        absent[kFigures[i].key] = sums.measured == 0 ? "no launch has a duration" : "not in the file";
-    }
-    add_bound(figures, out, absent);
+  CountedKernel row(const Sums& sums) const {
+    CountedKernel out{.kernel = sums.kernel,
+                      .label = kernel_label(parse_kernel_name(sums.kernel)),
+                      .launches = sums.launches,
+                      .measured = sums.measured,
+                      .absent = sums.absent};
+    if (!sums.device.empty()) out.device = sums.device;
+    if (sums.measured > 0) out.replay_ns = sums.replay_ns;
+    add_figures(sums, out);
     add_memory(sums, out);
-    add_roof(sums, out, absent);
-    out["absent"] = absent;
+    add_roof(sums, out);
     return out;
   }
 
  private:
-  static void add_bound(const Figures& figures, json& out, std::map<std::string, std::string>& absent) {
-    const auto bound = speed_of_light(known(figures[3], "no throughput of the multiprocessors"),
-                                      known(figures[4], "no throughput of the memory"));
-    out["bound"] = bound ? json(speed_of_light_name(*bound)) : json(nullptr);
-    if (!bound) absent["bound"] = bound.reason();
+  static void add_figures(const Sums& sums, CountedKernel& out) {
+    std::optional<double> sm, memory;  // also where they are not finite
+    for (size_t i = 0; i < kFigureCount; i++) {
+      const Figure& figure = kFigures[i];
+      if (sums.weight[i] <= 0) {
+        out.absent[figure.key] = sums.measured == 0 ? "no launch has a duration" : "not in the file";
+        continue;
+      }
+      const double mean = sums.weighted[i] / sums.weight[i];
+      if (figure.member == &CountedKernel::sm_pct) sm = mean;
+      if (figure.member == &CountedKernel::memory_pct) memory = mean;
+      if (std::isfinite(mean)) out.*figure.member = mean;
+    }
+    const auto bound = speed_of_light(known(sm, "no throughput of the multiprocessors"),
+                                      known(memory, "no throughput of the memory"));
+    if (bound) {
+      out.bound = speed_of_light_name(*bound);
+    } else {
+      out.absent["bound"] = bound.reason();
+    }
   }
 
-  static void add_memory(const Sums& sums, json& out) {
-    const bool known = sums.bytes_ns > 0;
-    out["dram_bytes"] = known ? json(sums.bytes) : json(nullptr);
-    out["dram_bytes_per_s"] =
-        known ? json(sums.bytes / static_cast<double>(sums.bytes_ns) * kNsInSecond) : json(nullptr);
+  static void add_memory(const Sums& sums, CountedKernel& out) {
+    if (sums.bytes_ns <= 0) return;
+    out.dram_bytes = sums.bytes;
+    out.dram_bytes_per_s = sums.bytes / static_cast<double>(sums.bytes_ns) * kNsInSecond;
   }
 
   /// Operations, intensity and the share of the roof, over the launches that have all it takes.
-  void add_roof(const Sums& sums, json& out, std::map<std::string, std::string>& absent) const {
-    for (const char* key : {"flops", "flops_per_s", "dtype", "intensity", "roof_share", "roof_bound"})
-      out[key] = nullptr;
-    out["not_counted"] = sums.operations.not_counted;
-    out["roof_launches"] = sums.roof_launches;
+  void add_roof(const Sums& sums, CountedKernel& out) const {
+    const auto& not_counted = sums.operations.not_counted;
+    out.not_counted = {not_counted.begin(), not_counted.end()};
+    out.roof_launches = sums.roof_launches;
     if (sums.roof_launches == 0) return;
     const double flops = sums.operations.total();
-    out["flops"] = flops;
-    out["flops_per_s"] =
-        sums.roof_ns == 0 ? json(nullptr) : json(flops / static_cast<double>(sums.roof_ns) * kNsInSecond);
-    if (sums.roof_bytes > 0) out["intensity"] = flops / sums.roof_bytes;
+    out.flops = flops;
+    if (sums.roof_ns != 0) out.flops_per_s = flops / static_cast<double>(sums.roof_ns) * kNsInSecond;
+    if (sums.roof_bytes > 0) out.intensity = flops / sums.roof_bytes;
     const std::string type = main_type(sums.operations);
-    if (!type.empty()) out["dtype"] = type;
+    if (!type.empty()) out.dtype = type;
     const Known<Roofline> roof = roof_of(sums, flops, type);
     if (!roof) {
-      absent["roof_share"] = roof.reason();
+      out.absent["roof_share"] = roof.reason();
       return;
     }
-    out["roof_share"] = roof->share.value;
-    out["roof_bound"] = bound_name(roof->bound);
+    out.roof_share = roof->share.value;
+    out.roof_bound = bound_name(roof->bound);
   }
 
   Known<Roofline> roof_of(const Sums& sums, double flops, const std::string& type) const {
@@ -339,18 +340,6 @@ class Rows {
 
   std::map<std::string, Known<DevicePeaks>> peaks_;
 };
-
-json peaks_json(const Known<DevicePeaks>& peaks) {
-  if (!peaks) return {{"absent", peaks.reason()}};
-  json dense = json::object();
-  for (const auto& [dtype, rate] : peaks->dense) {
-    if (rate) dense[dtype] = *rate;
-  }
-  return {{"device", peaks->device},
-          {"source", peaks->source},
-          {"bandwidth", peaks->bandwidth ? json(*peaks->bandwidth) : json(nullptr)},
-          {"dense", dense}};
-}
 
 DeviceFacts facts_of(const std::string& name, const json& hardware) {
   DeviceFacts facts{name};
@@ -468,20 +457,21 @@ class Reader {
   std::vector<std::pair<CountedLaunch, Sums>> longest_;
 };
 
-Result<json> read_advice(store::Connection& connection, const store::RunFiles& files, int64_t top) {
-  json advice = json::array();
+Result<std::vector<AdviceAnswer>> read_advice(store::Connection& connection, const store::RunFiles& files,
+                                              int64_t top) {
+  std::vector<AdviceAnswer> advice;
   if (!files.tables.contains("kernel_advice")) return advice;
   const std::string sql = kAdvice + std::to_string(std::clamp<int64_t>(top, 0, 1000));
   NL_CHECK(connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
-      advice.push_back({{"kernel", text_of(chunk, 0, i)},
-                        {"label", kernel_label(parse_kernel_name(text_of(chunk, 0, i)))},
-                        {"rule", chunk.is_null(1, i) ? json(nullptr) : json(text_of(chunk, 1, i))},
-                        {"kind", text_of(chunk, 2, i)},
-                        {"text", text_of(chunk, 3, i)},
-                        {"speedup_kind", text_of(chunk, 4, i)},
-                        {"speedup_pct", chunk.doubles(5)[i]},
-                        {"times", chunk.int64s(6)[i]}});
+      advice.push_back({.kernel = text_of(chunk, 0, i),
+                        .label = kernel_label(parse_kernel_name(text_of(chunk, 0, i))),
+                        .rule = chunk.is_null(1, i) ? std::nullopt : std::optional(text_of(chunk, 1, i)),
+                        .kind = text_of(chunk, 2, i),
+                        .text = text_of(chunk, 3, i),
+                        .speedup_kind = text_of(chunk, 4, i),
+                        .speedup_pct = chunk.doubles(5)[i],
+                        .times = chunk.int64s(6)[i]});
     }
     return {};
   }));
@@ -490,49 +480,52 @@ Result<json> read_advice(store::Connection& connection, const store::RunFiles& f
 
 constexpr size_t kMaxLaunchRows = 1000;
 
+using PeaksByDevice = std::map<std::string, Known<DevicePeaks>>;
+
+std::vector<CountedDevice> devices_of(const PeaksByDevice& by_device) {
+  std::vector<CountedDevice> devices;
+  for (const auto& [name, known] : by_device)
+    devices.push_back({name.empty() ? std::nullopt : std::optional(name), peaks_answer(known)});
+  return devices;
+}
+
+/// The first kernels, and what the others come to.
+void add_kernels(const std::vector<const Sums*>& kernels, const Rows& rows, int64_t top, CountersAnswer& answer) {
+  for (const Sums* sums : kernels) {
+    if (static_cast<int64_t>(answer.kernels.size()) < top) {
+      answer.kernels.push_back(rows.row(*sums));
+    } else {
+      answer.not_shown.rows++;
+      answer.not_shown.replay_ns += sums->replay_ns;
+    }
+  }
+}
+
 }  // namespace
 
-Result<json> launch_counters(store::Connection& connection, const store::RunFiles& files,
-                             const json& hardware, const PeakTable& peaks, int64_t top) {
-  if (!files.tables.contains("profiled_launches")) return json(nullptr);
+Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connection,
+                                                      const store::RunFiles& files, const json& hardware,
+                                                      const PeakTable& peaks, int64_t top) {
+  if (!files.tables.contains("profiled_launches")) return std::optional<CountersAnswer>();
   NL_TRY(const CounterNames names, CounterNames::built_in());
   NL_TRY(std::vector<CountedLaunch> launches, read_launches(connection));
-  std::map<std::string, Known<DevicePeaks>> by_device;
-  int64_t replay_ns = 0, measured = 0;
-  const auto count = static_cast<int64_t>(launches.size());
+  PeaksByDevice by_device;
+  CountersAnswer answer{.launches = static_cast<int64_t>(launches.size())};
   for (const CountedLaunch& launch : launches) {
-    replay_ns += launch.ns.value_or(0);
-    measured += launch.ns ? 1 : 0;
+    answer.replay_ns += launch.ns.value_or(0);
+    answer.measured += launch.ns ? 1 : 0;
     if (!by_device.contains(launch.device))
       by_device.emplace(launch.device, peaks.find(facts_of(launch.device, hardware)));
   }
-  json devices = json::array();
-  for (const auto& [name, known] : by_device)
-    devices.push_back({{"name", name.empty() ? json(nullptr) : json(name)}, {"peaks", peaks_json(known)}});
+  answer.devices = devices_of(by_device);
   Reader reader(names, std::move(launches), std::min<int64_t>(top, kMaxLaunchRows));
   NL_CHECK(reader.read(connection));
-  const Rows rows(by_device);
-  json kernels = json::array(), longest = json::array();
-  int64_t left = 0, left_ns = 0;
-  for (const Sums* sums : reader.kernels()) {
-    if (static_cast<int64_t>(kernels.size()) < top) {
-      kernels.push_back(rows.row(*sums));
-    } else {
-      left++;
-      left_ns += sums->replay_ns;
-    }
-  }
-  for (const auto& [launch, sums] : reader.top_launches()) {
-    json row = rows.row(sums);
-    row["launch_id"] = launch.id;
-    row["source_id"] = launch.source_id ? json(*launch.source_id) : json(nullptr);
-    longest.push_back(std::move(row));
-  }
-  NL_TRY(json advice, read_advice(connection, files, top));
-  return json{{"launches", count},       {"measured", measured},
-              {"replay_ns", replay_ns},  {"devices", devices},
-              {"kernels", kernels},      {"not_shown", {{"rows", left}, {"replay_ns", left_ns}}},
-              {"top_launches", longest}, {"advice", advice}};
+  const Rows rows(std::move(by_device));
+  add_kernels(reader.kernels(), rows, top, answer);
+  for (const auto& [launch, sums] : reader.top_launches())
+    answer.top_launches.push_back({rows.row(sums), launch.id, launch.source_id});
+  NL_TRY(answer.advice, read_advice(connection, files, top));
+  return std::optional(std::move(answer));
 }
 
 }  // namespace nl::analyze

@@ -3,6 +3,9 @@
 // the roof. Launches were replayed with fixed clocks and cold caches: their time is a weight here, never a
 // time of the run.
 
+#include <optional>
+
+#include "analyze/answer/counters.h"
 #include "analyze/roofline/device_peaks.h"
 #include "base/json.h"
 #include "base/result.h"
@@ -11,9 +14,10 @@
 
 namespace nl::analyze {
 
-/// {launches, measured, replay_ns, devices [...], kernels [...], not_shown {rows, replay_ns}, top_launches
-/// [...], advice [...]}; null without profiled launches. `hardware` is that of run.json.
-Result<nlohmann::json> launch_counters(store::Connection& connection, const store::RunFiles& files,
-                                       const nlohmann::json& hardware, const PeakTable& peaks, int64_t top);
+/// Nothing without profiled launches. `hardware` is that of run.json.
+Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connection,
+                                                      const store::RunFiles& files,
+                                                      const nlohmann::json& hardware, const PeakTable& peaks,
+                                                      int64_t top);
 
 }  // namespace nl::analyze

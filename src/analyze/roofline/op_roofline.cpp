@@ -12,8 +12,6 @@
 namespace nl::analyze {
 namespace {
 
-using nlohmann::json;
-
 /// Kernels of one op.
 struct OpWork {
   int64_t first_start = INT64_MAX;
@@ -141,24 +139,28 @@ Totals totals_of(const RooflineTable& table) {
   return sum;
 }
 
-json row_json(const RooflineRow& row, const Known<DevicePeaks>& peaks) {
+RooflineOp answer_of(const RooflineRow& row, const Known<DevicePeaks>& peaks) {
   const auto time = static_cast<double>(row.kernel_ns);
-  json out = {{"name", row.name},          {"class", std::string(op_class_name(row.op_class))},
-              {"dtype", row.dtype},        {"calls", row.calls},
-              {"flops", row.flops},        {"bytes", row.bytes},
-              {"kernel_ns", row.kernel_ns}};
-  out["intensity"] =
-      row.bytes == 0 ? json(nullptr) : json(static_cast<double>(row.flops) / static_cast<double>(row.bytes));
-  out["flops_per_s"] = time == 0 ? json(nullptr) : json(static_cast<double>(row.flops) / time * 1e9);
-  out["bytes_per_s"] = time == 0 ? json(nullptr) : json(static_cast<double>(row.bytes) / time * 1e9);
+  const auto flops = static_cast<double>(row.flops), bytes = static_cast<double>(row.bytes);
+  RooflineOp out{.name = row.name,
+                 .op_class = row.op_class,
+                 .dtype = row.dtype,
+                 .calls = row.calls,
+                 .flops = row.flops,
+                 .bytes = row.bytes,
+                 .kernel_ns = row.kernel_ns};
+  if (row.bytes != 0) out.intensity = flops / bytes;
+  if (time != 0) {
+    out.flops_per_s = flops / time * 1e9;
+    out.bytes_per_s = bytes / time * 1e9;
+  }
   if (!row.has_roof || time == 0) {
-    out["roof_share"] = nullptr;
-    out["absent"] = peaks ? peaks->peak(row.dtype).reason() : peaks.reason();
+    out.absent = peaks ? peaks->peak(row.dtype).reason() : peaks.reason();
     return out;
   }
-  out["roof_share"] = row.roof_ns / time;
-  out["bound"] = row.memory_bound_ns * 2 > time ? "memory" : "compute";
-  out["model_or_peak_error"] = row.roof_ns > time;
+  out.roof_share = row.roof_ns / time;
+  out.bound = row.memory_bound_ns * 2 > time ? "memory" : "compute";
+  out.model_or_peak_error = row.roof_ns > time;
   return out;
 }
 
@@ -302,29 +304,16 @@ void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table) {
   metrics.set(Metric::memory_bound_time, Known<double>(sum.memory_bound_ns));
 }
 
-json to_json(const RooflineTable& table, int64_t top) {
-  json rows = json::array();
+RooflineAnswer roofline_answer(const RooflineTable& table, int64_t top) {
+  RooflineAnswer answer{.modelled_ns = table.modelled_ns,
+                        .kernel_ns = table.kernel_ns,
+                        .without_model = table.without_model,
+                        .peaks = peaks_answer(table.peaks)};
   for (const RooflineRow& row : table.rows) {
-    if (static_cast<int64_t>(rows.size()) == top) break;
-    rows.push_back(row_json(row, table.peaks));
+    if (static_cast<int64_t>(answer.ops.size()) == top) break;
+    answer.ops.push_back(answer_of(row, table.peaks));
   }
-  json out = {{"ops", rows},
-              {"modelled_ns", table.modelled_ns},
-              {"kernel_ns", table.kernel_ns},
-              {"without_model", table.without_model}};
-  if (!table.peaks) {
-    out["peaks"] = {{"absent", table.peaks.reason()}};
-    return out;
-  }
-  json dense = json::object();
-  for (const auto& [dtype, rate] : table.peaks->dense) {
-    if (rate) dense[dtype] = *rate;
-  }
-  out["peaks"] = {{"device", table.peaks->device},
-                  {"source", table.peaks->source},
-                  {"bandwidth", table.peaks->bandwidth ? json(*table.peaks->bandwidth) : json(nullptr)},
-                  {"dense", dense}};
-  return out;
+  return answer;
 }
 
 }  // namespace nl::analyze

@@ -10,7 +10,6 @@
 #include "analyze/models/op_model.h"
 #include "analyze/roofline/device_peaks.h"
 #include "analyze/time/prepared_run.h"
-#include "base/json.h"
 
 namespace nl::analyze {
 
@@ -53,6 +52,6 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
 /// fp32_matrix_time.
 void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table);
 
-nlohmann::json to_json(const RooflineTable& table, int64_t top);
+RooflineAnswer roofline_answer(const RooflineTable& table, int64_t top);
 
 }  // namespace nl::analyze

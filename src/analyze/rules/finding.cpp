@@ -8,8 +8,6 @@
 namespace nl::analyze {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kLeastEvidence = 2;
 
 /// The first metric of an expression that is not there.
@@ -20,7 +18,7 @@ std::optional<Metric> missing_metric(const Expression& expression, const MetricS
   return std::nullopt;
 }
 
-Abstention abstain(const Rule& rule, std::string metric, std::string reason) {
+Abstention abstain(const Rule& rule, std::optional<std::string> metric, std::string reason) {
   return {rule.id, rule.version, std::move(metric), std::move(reason)};
 }
 
@@ -71,7 +69,9 @@ Finding finding_of(const Rule& rule, const MetricSet& metrics, int64_t at_stake_
         {evidence.value.text(), evidence.value.number(metrics), evidence.value.unit().text(), evidence.text});
   }
   for (const auto& suggestion : rule.suggestions) {
-    finding.suggestions.push_back({suggestion.text, gain_of(suggestion, metrics), suggestion.at_most});
+    const auto number = static_cast<int64_t>(finding.suggestions.size()) + 1;
+    finding.suggestions.push_back(
+        {number, suggestion.text, gain_of(suggestion, metrics), suggestion.at_most});
   }
   return finding;
 }
@@ -83,23 +83,16 @@ void evaluate(const Rule& rule, const MetricSet& metrics, Evaluation& out) {
   }
   const Known<bool> holds = rule.condition.truth(metrics);
   if (!holds) {
-    out.abstentions.push_back(abstain(rule, "", holds.reason()));
+    out.abstentions.push_back(abstain(rule, std::nullopt, holds.reason()));
     return;
   }
   if (!*holds) return;
   const Known<int64_t> at_stake = in_window(whole_ns(rule.at_stake.number(metrics)), metrics);
   if (!at_stake) {
-    out.abstentions.push_back(abstain(rule, "", at_stake.reason()));
+    out.abstentions.push_back(abstain(rule, std::nullopt, at_stake.reason()));
     return;
   }
   out.findings.push_back(finding_of(rule, metrics, *at_stake));
-}
-
-/// Under `name`, or null with the reason beside it.
-template <class T>
-void add_known(json& out, const std::string& name, const Known<T>& value) {
-  out[name] = value ? json(*value) : json(nullptr);
-  if (!value) out["absent_reason"] = value.reason();
 }
 
 }  // namespace
@@ -113,44 +106,6 @@ Evaluation evaluate_rules(const std::vector<Rule>& rules, const MetricSet& metri
   std::sort(out.abstentions.begin(), out.abstentions.end(),
             [](const Abstention& a, const Abstention& b) { return a.rule < b.rule; });
   return out;
-}
-
-json to_json(const Finding& finding) {
-  json evidence = json::array();
-  for (const auto& one : finding.evidence) {
-    json item = {{"of", one.of}, {"unit", one.unit}, {"text", one.text}};
-    add_known(item, "value", one.value);
-    evidence.push_back(std::move(item));
-  }
-  json suggestions = json::array();
-  for (const auto& one : finding.suggestions) {
-    json item = {{"suggestion", suggestions.size() + 1}, {"text", one.text}, {"at_most", one.at_most}};
-    add_known(item, "gain_ns", one.gain_ns);
-    suggestions.push_back(std::move(item));
-  }
-  return {{"rule", finding.rule},
-          {"rule_version", finding.rule_version},
-          {"title", finding.title},
-          {"confidence", confidence_name(finding.confidence)},
-          {"at_stake_ns", finding.at_stake_ns},
-          {"evidence", std::move(evidence)},
-          {"suggestions", std::move(suggestions)},
-          {"references", finding.references}};
-}
-
-json to_json(const Abstention& abstention) {
-  return {{"rule", abstention.rule},
-          {"rule_version", abstention.rule_version},
-          {"metric", abstention.metric.empty() ? json(nullptr) : json(abstention.metric)},
-          {"reason", abstention.reason}};
-}
-
-json to_json(const Evaluation& evaluation) {
-  json findings = json::array();
-  for (const auto& finding : evaluation.findings) findings.push_back(to_json(finding));
-  json abstentions = json::array();
-  for (const auto& abstention : evaluation.abstentions) abstentions.push_back(to_json(abstention));
-  return {{"findings", std::move(findings)}, {"abstentions", std::move(abstentions)}};
 }
 
 }  // namespace nl::analyze

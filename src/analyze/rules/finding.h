@@ -3,27 +3,42 @@
 // abstains and says why. Pure functions, any thread.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyze/metrics/metric.h"
 #include "analyze/rules/rule.h"
-#include "base/json.h"
+#include "base/described.h"
 #include "base/known.h"
 
 namespace nl::analyze {
 
 struct FindingEvidence {
-  std::string of;  ///< metric or expression
-  Known<double> value;
-  std::string unit;
-  std::string text;
+  std::string of = {};  ///< metric or expression
+  Known<double> value = Absent{};
+  std::string unit = {};
+  std::string text = {};
+
+  static constexpr auto fields() {
+    using F = FindingEvidence;
+    return std::tuple{field("of", &F::of, "metric or expression"), field_known("value", &F::value),
+                      field("unit", &F::unit), field("text", &F::text, "what it is")};
+  }
 };
 
 struct FindingSuggestion {
-  std::string text;
-  Known<int64_t> gain_ns;
+  int64_t suggestion = 0;  ///< its number, from 1
+  std::string text = {};
+  Known<int64_t> gain_ns = Absent{};
   bool at_most = false;  ///< the gain is an upper bound
+
+  static constexpr auto fields() {
+    using F = FindingSuggestion;
+    return std::tuple{field("suggestion", &F::suggestion, "its number, from 1"), field("text", &F::text),
+                      field_known("gain_ns", &F::gain_ns, "time of the window that it would save"),
+                      field("at_most", &F::at_most, "the gain is an upper bound")};
+  }
 };
 
 struct Finding {
@@ -35,27 +50,46 @@ struct Finding {
   int64_t at_stake_ns = 0;
   std::vector<FindingSuggestion> suggestions;
   std::vector<std::string> references;
+
+  static constexpr auto fields() {
+    using F = Finding;
+    return std::tuple{field("rule", &F::rule, "id of the rule that found it"),
+                      field("rule_version", &F::rule_version),
+                      field("title", &F::title),
+                      field("confidence", &F::confidence),
+                      field("at_stake_ns", &F::at_stake_ns, "time of the window that it is about"),
+                      field("evidence", &F::evidence),
+                      field("suggestions", &F::suggestions),
+                      field("references", &F::references, "public documentation")};
+  }
 };
 
 struct Abstention {
   std::string rule;
   int rule_version = 0;
-  std::string metric;  ///< empty if all metrics are there, e.g. at a division by zero
+  std::optional<std::string> metric;  ///< none if all metrics are there, e.g. at a division by zero
   std::string reason;
+
+  static constexpr auto fields() {
+    using A = Abstention;
+    return std::tuple{field("rule", &A::rule), field("rule_version", &A::rule_version),
+                      field("metric", &A::metric, "that is absent; null if all are there"),
+                      field("reason", &A::reason)};
+  }
 };
 
 struct Evaluation {
   std::vector<Finding> findings = {};        ///< most time at stake first, then by rule
   std::vector<Abstention> abstentions = {};  ///< by rule
+
+  static constexpr auto fields() {
+    return std::tuple{field("findings", &Evaluation::findings, "most time at stake first"),
+                      field("abstentions", &Evaluation::abstentions, "rules that could not be asked")};
+  }
 };
 
 /// A rule abstains, whatever its condition might say, if a metric of its condition or of at_stake is absent,
 /// or if fewer than two of its evidences have their metrics. An absent gain is no reason to abstain.
 Evaluation evaluate_rules(const std::vector<Rule>& rules, const MetricSet& metrics);
-
-nlohmann::json to_json(const Finding& finding);
-nlohmann::json to_json(const Abstention& abstention);
-/// {findings, abstentions}
-nlohmann::json to_json(const Evaluation& evaluation);
 
 }  // namespace nl::analyze

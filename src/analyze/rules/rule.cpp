@@ -318,7 +318,7 @@ class Draft {
 
 }  // namespace
 
-const char* confidence_name(Confidence confidence) {
+std::string_view confidence_name(Confidence confidence) {
   switch (confidence) {
     case Confidence::kLow:
       return "low";

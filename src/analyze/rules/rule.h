@@ -20,10 +20,12 @@
 // Expressions: rule_expression.h.
 
 #include <optional>
+#include <string_view>
 #include <string>
 #include <vector>
 
 #include "analyze/rules/rule_expression.h"
+#include "base/described.h"
 #include "base/result.h"
 #include "store/engine.h"
 
@@ -31,7 +33,7 @@ namespace nl::analyze {
 
 enum class Confidence { kLow, kMedium, kHigh };
 
-const char* confidence_name(Confidence confidence);
+std::string_view confidence_name(Confidence confidence);
 
 struct RuleEvidence {
   Expression value;  ///< an amount; a single metric is one too
@@ -86,3 +88,10 @@ Result<std::vector<RuleReading>> read_rules(store::Connection& connection,
 Error rule_error(const std::string& name, const RuleFault& fault);
 
 }  // namespace nl::analyze
+
+namespace nl {
+
+template <>
+struct DescribedAs<analyze::Confidence> : DescribedEnum<analyze::Confidence, analyze::confidence_name, 3> {};
+
+}  // namespace nl

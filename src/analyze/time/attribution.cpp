@@ -170,7 +170,7 @@ std::vector<KernelRow> kernel_rows(const Timeline& run, const Device& device, co
 }
 
 std::string_view owner_name(Owner owner) {
-  static constexpr std::string_view kNames[] = {"op", "graph_launch", "call", "no_launch"};
+  static constexpr std::string_view kNames[] = {"op", "graph_launch", "call", "no_launch", "layer"};
   return kNames[static_cast<size_t>(owner)];
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/answer/tables.h"
 #include "analyze/load/devices.h"
 #include "analyze/load/windows.h"
 
@@ -21,9 +22,6 @@ struct KernelRow {
 };
 /// Kernels and copies of the window, by total, then name.
 std::vector<KernelRow> kernel_rows(const Timeline& run, const Device& device, const IntervalSet& window);
-
-enum class Owner : uint8_t { kOp, kGraphLaunch, kCall, kNoLaunch };
-std::string_view owner_name(Owner owner);
 
 /// Device time of an op: of the kernels and copies that it launched itself. Work launched outside of ops
 /// belongs to its call, a graph's to the graph launch; work whose launch is not in the capture to nobody.

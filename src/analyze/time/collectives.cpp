@@ -14,19 +14,14 @@ using assemble::CollectiveInstance;
 using assemble::CollectiveKind;
 using assemble::LoadedFits;
 using assemble::MatchedCollectives;
-using nlohmann::json;
 using Calls = std::vector<CollectiveCall>;
 
 int64_t duration(const CollectiveCall& call) {
   return call.end_ns - call.start_ns;
 }
 
-json number_or_null(const std::optional<int64_t>& number) {
-  return number ? json(*number) : json(nullptr);
-}
-
-json median_or_null(std::vector<int64_t> values) {
-  return values.empty() ? json(nullptr) : json(median(values));
+std::optional<int64_t> median_of(std::vector<int64_t> values) {
+  return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
 }  // namespace
@@ -116,23 +111,23 @@ class Report {
     for (const CollectiveCall& call : calls) ranks_.insert(call.rank);
   }
 
-  json build() {
+  CollectivesAnswer build() {
     for (const CollectiveCall& call : calls_) add_call(call);
+    CollectivesAnswer answer{.ranks = {ranks_.begin(), ranks_.end()},
+                             .calls = static_cast<int64_t>(calls_.size())};
     if (ranks_.size() > 1) {
       for (const CollectiveInstance& instance : matched_.instances) add_instance(instance);
+      answer.matched = static_cast<int64_t>(matched_.instances.size());
+      answer.unmatched_calls = matched_.unmatched_calls;
+      answer.different_sizes = matched_.different_sizes;
     }
-    json block = {{"ranks", ranks_},
-                  {"calls", calls_.size()},
-                  {"matched", ranks_.size() > 1 ? json(matched_.instances.size()) : json(nullptr)},
-                  {"unmatched_calls", ranks_.size() > 1 ? json(matched_.unmatched_calls) : json(nullptr)},
-                  {"different_sizes", ranks_.size() > 1 ? json(matched_.different_sizes) : json(nullptr)},
-                  {"kinds", kinds_json()},
-                  {"waits", waits_json(waits_)},
-                  {"straggler", straggler_json()},
-                  {"clocks", clocks_json()},
-                  {"point_to_point", point_to_point_json()}};
-    if (const std::string reason = absent_reason(); !reason.empty()) block["absent"] = reason;
-    return block;
+    answer.kinds = kinds();
+    answer.waits = list_of(waits_);
+    answer.straggler = straggler();
+    answer.clocks = clocks();
+    answer.point_to_point = point_to_point();
+    if (std::string reason = absent_reason(); !reason.empty()) answer.absent = std::move(reason);
+    return answer;
   }
 
  private:
@@ -203,88 +198,83 @@ class Report {
     agreement_.agreeing += apart <= clocked->bound_ns;
   }
 
-  json kinds_json() const {
-    json list = json::array();
-    for (const auto& [key, sums] : kinds_) list.push_back(kind_json(key, sums));
-    std::stable_sort(list.begin(), list.end(),
-                     [](const json& a, const json& b) { return a["total_ns"] > b["total_ns"]; });
+  std::vector<CollectiveKindAnswer> kinds() const {
+    std::vector<CollectiveKindAnswer> list;
+    for (const auto& [key, sums] : kinds_) list.push_back(kind_of(key, sums));
+    std::stable_sort(
+        list.begin(), list.end(),
+        [](const CollectiveKindAnswer& a, const CollectiveKindAnswer& b) { return a.total_ns > b.total_ns; });
     return list;
   }
 
-  static json kind_json(const Key& key, const KindSums& sums) {
-    int64_t total = 0;
-    for (const int64_t took : sums.durations) total += took;
-    json row = {{"kind", collective_kind_name(key.first)},
-                {"group", key.second},
-                {"group_size", number_or_null(sums.group_size)},
-                {"calls", sums.calls},
-                {"total_ns", total},
-                {"dur_p50_ns", median_or_null(sums.durations)},
-                {"collectives", sums.transfers.size()},
-                {"bytes_p50", median_or_null(sums.sizes)},
-                {"transfer_ns", sums.transfers.empty() ? json(nullptr) : json(sums.transfer_ns)},
-                {"transfer_p50_ns", median_or_null(sums.transfers)},
-                {"algbw_bytes_per_s", nullptr},
-                {"busbw_bytes_per_s", nullptr},
-                {"waits", waits_json(sums.waits)}};
+  static CollectiveKindAnswer kind_of(const Key& key, const KindSums& sums) {
+    CollectiveKindAnswer row{.kind = std::string(collective_kind_name(key.first)),
+                             .group = key.second,
+                             .group_size = sums.group_size,
+                             .calls = sums.calls,
+                             .dur_p50_ns = median_of(sums.durations),
+                             .collectives = static_cast<int64_t>(sums.transfers.size()),
+                             .bytes_p50 = median_of(sums.sizes),
+                             .transfer_p50_ns = median_of(sums.transfers),
+                             .waits = list_of(sums.waits)};
+    for (const int64_t took : sums.durations) row.total_ns += took;
+    if (!sums.transfers.empty()) row.transfer_ns = sums.transfer_ns;
     add_bandwidth(key.first, sums, row);
     return row;
   }
 
-  static void add_bandwidth(CollectiveKind kind, const KindSums& sums, json& row) {
+  static void add_bandwidth(CollectiveKind kind, const KindSums& sums, CollectiveKindAnswer& row) {
     const auto factor = bus_factor(kind, sums.group_size.value_or(static_cast<int64_t>(sums.waits.size())));
     if (!factor || sums.sized == 0) return;
     const double rate =
         static_cast<double>(sums.bytes) / (static_cast<double>(sums.sized_transfer_ns) * 1e-9);
-    row["algbw_bytes_per_s"] = rate;
-    row["busbw_bytes_per_s"] = rate * *factor;
+    row.algbw_bytes_per_s = rate;
+    row.busbw_bytes_per_s = rate * *factor;
   }
 
-  static json waits_json(const std::map<int32_t, RankWait>& waits) {
-    json list = json::array();
-    for (const auto& [rank, wait] : waits)
-      list.push_back({{"rank", rank}, {"wait_ns", wait.wait_ns}, {"last", wait.last}});
+  static std::vector<RankWait> list_of(const std::map<int32_t, RankWait>& waits) {
+    std::vector<RankWait> list;
+    for (const auto& [rank, wait] : waits) list.push_back(wait);
     return list;
   }
 
   /// The rank that waited least; it must also be the one that is most often last.
-  json straggler_json() const {
-    if (waits_.size() < 2 || syncing_ == 0) return nullptr;
+  std::optional<StragglerAnswer> straggler() const {
+    if (waits_.size() < 2 || syncing_ == 0) return std::nullopt;
     const auto less = [](const auto& a, const auto& b) { return a.second.wait_ns < b.second.wait_ns; };
     const auto least = std::min_element(waits_.begin(), waits_.end(), less);
     const auto most_last = std::max_element(waits_.begin(), waits_.end(), [](const auto& a, const auto& b) {
       return a.second.last < b.second.last;
     });
     const auto waited = waited_for_.find(least->first);
-    const int64_t for_it = waited == waited_for_.end() ? 0 : waited->second;
-    return {
-        {"rank", least->first},
-        {"most_often_last", most_last->first},
-        {"last_share", static_cast<double>(least->second.last) / static_cast<double>(syncing_)},
-        {"waited_ns", for_it},
-        {"window_share", window_ns_ > 0 ? json(static_cast<double>(for_it) / static_cast<double>(window_ns_))
-                                        : json(nullptr)}};
+    StragglerAnswer answer{
+        .rank = least->first,
+        .most_often_last = most_last->first,
+        .last_share = static_cast<double>(least->second.last) / static_cast<double>(syncing_),
+        .waited_ns = waited == waited_for_.end() ? 0 : waited->second};
+    if (window_ns_ > 0)
+      answer.window_share = static_cast<double>(answer.waited_ns) / static_cast<double>(window_ns_);
+    return answer;
   }
 
-  json clocks_json() const {
-    if (ranks_.size() < 2 || syncing_ == 0) return nullptr;
-    json block = {
-        {"compared", agreement_.compared},
-        {"without_bound", agreement_.without_bound},
-        {"resolvable", agreement_.resolvable},
-        {"agreeing", agreement_.agreeing},
-        {"bound_p50_ns", median_or_null(agreement_.bounds)},
-        {"worst_difference_ns", agreement_.compared == 0 ? json(nullptr) : json(agreement_.worst_ns)},
-        {"waits", waits_json(agreement_.waits)}};
+  std::optional<ClockAgreement> clocks() const {
+    if (ranks_.size() < 2 || syncing_ == 0) return std::nullopt;
     std::set<std::string> methods;
     for (const auto& [clock, method] : fits_.methods) methods.insert(method);
-    block["methods"] = methods;
-    block["agree"] =
-        agreement_.compared == 0 ? json(nullptr) : json(agreement_.agreeing == agreement_.compared);
-    return block;
+    ClockAgreement answer{.compared = agreement_.compared,
+                          .without_bound = agreement_.without_bound,
+                          .resolvable = agreement_.resolvable,
+                          .agreeing = agreement_.agreeing,
+                          .bound_p50_ns = median_of(agreement_.bounds),
+                          .waits = list_of(agreement_.waits),
+                          .methods = {methods.begin(), methods.end()}};
+    if (agreement_.compared == 0) return answer;
+    answer.worst_difference_ns = agreement_.worst_ns;
+    answer.agree = agreement_.agreeing == agreement_.compared;
+    return answer;
   }
 
-  json point_to_point_json() const {
+  std::vector<PointToPointAnswer> point_to_point() const {
     std::map<std::pair<CollectiveKind, int32_t>, std::pair<int64_t, int64_t>> sums;
     for (const CollectiveCall& call : calls_) {
       if (!is_point_to_point(call.kind)) continue;
@@ -292,12 +282,9 @@ class Report {
       count++;
       took += duration(call);
     }
-    json list = json::array();
+    std::vector<PointToPointAnswer> list;
     for (const auto& [key, sum] : sums)
-      list.push_back({{"kind", collective_kind_name(key.first)},
-                      {"rank", key.second},
-                      {"calls", sum.first},
-                      {"total_ns", sum.second}});
+      list.push_back({std::string(collective_kind_name(key.first)), key.second, sum.first, sum.second});
     return list;
   }
 
@@ -315,11 +302,12 @@ class Report {
 
 }  // namespace
 
-json collectives_json(const Calls& calls, const LoadedFits& fits, int64_t window_ns) {
+CollectivesAnswer collectives_of(const Calls& calls, const LoadedFits& fits, int64_t window_ns) {
   return Report(calls, fits, window_ns).build();
 }
 
-Result<json> run_collectives(store::Engine& engine, const store::RunFiles& files, const IntervalSet& window) {
+Result<CollectivesAnswer> run_collectives(store::Engine& engine, const store::RunFiles& files,
+                                          const IntervalSet& window) {
   NL_TRY(auto stored, engine.connect());
   NL_CHECK(stored.run("CREATE SCHEMA stored; USE stored"));
   NL_CHECK(assemble::create_stored_views(stored, files, files.derived));
@@ -332,7 +320,7 @@ Result<json> run_collectives(store::Engine& engine, const store::RunFiles& files
   NL_CHECK(stored.run("USE main; DROP SCHEMA stored CASCADE"));
   int64_t length = 0;
   for (const Interval& part : window) length += part.length();
-  return collectives_json(calls_inside(std::move(calls), fits, window), fits, length);
+  return collectives_of(calls_inside(std::move(calls), fits, window), fits, length);
 }
 
 }  // namespace nl::analyze

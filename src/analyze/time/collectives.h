@@ -6,20 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "analyze/answer/collectives.h"
 #include "analyze/load/intervals.h"
 #include "assemble/clock_table.h"
 #include "assemble/collective_match.h"
-#include "base/json.h"
 #include "store/run_views.h"
 
 namespace nl::analyze {
-
-/// What the time of a call is made of, on one rank.
-struct RankWait {
-  int32_t rank = 0;
-  int64_t wait_ns = 0;  ///< in all its collectives with implicit synchronisation
-  int64_t last = 0;     ///< how often no rank waited less
-};
 
 /// One collective over its ranks: the quickest call shows what the transfer takes, longer ones waited.
 struct CollectiveTimes {
@@ -43,9 +36,9 @@ std::optional<ClockedTimes> times_with_clocks(const std::vector<assemble::Collec
 /// Bus bandwidth over the rate of the algorithm, as nccl-tests define it; nothing for kinds without one.
 std::optional<double> bus_factor(assemble::CollectiveKind kind, int64_t ranks);
 
-/// Block `collectives` of an analysis. `window_ns`: length of the window that the calls are from.
-nlohmann::json collectives_json(const std::vector<assemble::CollectiveCall>& calls,
-                                const assemble::LoadedFits& fits, int64_t window_ns);
+/// `window_ns`: length of the window that the calls are from.
+CollectivesAnswer collectives_of(const std::vector<assemble::CollectiveCall>& calls,
+                                 const assemble::LoadedFits& fits, int64_t window_ns);
 
 /// The calls that begin in the window.
 std::vector<assemble::CollectiveCall> calls_inside(std::vector<assemble::CollectiveCall> calls,
@@ -53,7 +46,7 @@ std::vector<assemble::CollectiveCall> calls_inside(std::vector<assemble::Collect
                                                    const IntervalSet& window);
 
 /// Of a run, in a window of common time.
-Result<nlohmann::json> run_collectives(store::Engine& engine, const store::RunFiles& files,
-                                       const IntervalSet& window);
+Result<CollectivesAnswer> run_collectives(store::Engine& engine, const store::RunFiles& files,
+                                          const IntervalSet& window);
 
 }  // namespace nl::analyze

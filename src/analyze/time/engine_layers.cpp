@@ -1,78 +1,68 @@
 #include "analyze/time/engine_layers.h"
 
-#include <map>
+#include <algorithm>
 
 #include "analyze/names/layer_name.h"
 
 namespace nl::analyze {
 namespace {
 
-using nlohmann::json;
-
 constexpr char kLayers[] = R"(
   SELECT name, op_type, dur_ns, calls, try_cast(args AS JSON)->>'Metadata' FROM ops WHERE op_id IS NULL
   ORDER BY dur_ns DESC NULLS LAST, name, op_type)";
 
-struct Sums {
-  int64_t layers = 0, timed = 0, total_ns = 0, iterations = 0, left = 0, left_ns = 0;
-  std::map<std::string, int64_t> classes;
-};
-
 /// With the layers of the model that it came from.
-json layer_json(const std::string& name, const std::string& type, int64_t ns, int64_t calls, OpClass op_class,
-                const LayerName& parsed) {
-  return {{"name", name},
-          {"op_type", type},
-          {"class", std::string(op_class_name(op_class))},
-          {"owner", "layer"},
-          {"fusion", layer_fusion_name(parsed.fusion)},
-          {"model_layers", parsed.parts},
-          {"device_ns", ns},
-          {"calls", calls}};
+OpAnswer layer_answer(std::string name, std::string type, OpClass op_class, const LayerName& parsed) {
+  return {.name = std::move(name),
+          .op_type = std::move(type),
+          .op_class = op_class,
+          .owner = Owner::kLayer,
+          .fusion = std::string(layer_fusion_name(parsed.fusion)),
+          .model_layers = parsed.parts};
+}
+
+std::string text_of(const store::Chunk& chunk, size_t column, size_t row) {
+  return std::string(chunk.is_null(column, row) ? std::string_view() : chunk.text(column, row));
+}
+
+void add_layer(EngineLayers& layers, const store::Chunk& chunk, size_t i, const Taxonomy& taxonomy,
+               int64_t top) {
+  layers.count++;
+  if (chunk.is_null(2, i)) return;
+  const std::string name = text_of(chunk, 0, i), type = text_of(chunk, 1, i);
+  const OpClass op_class = taxonomy.layer(type == name ? "" : type, name);
+  const int64_t ns = chunk.int64s(2)[i], calls = chunk.is_null(3, i) ? 0 : chunk.int64s(3)[i];
+  layers.timed++;
+  layers.total_ns += ns;
+  layers.iterations = std::max(layers.iterations, calls);
+  layers.classes[std::string(op_class_name(op_class))] += ns;
+  if (static_cast<int64_t>(layers.top.size()) < top) {
+    OpAnswer row = layer_answer(name, type, op_class, parse_layer_name(name, text_of(chunk, 4, i)));
+    row.device_ns = ns;
+    row.calls = calls;
+    layers.top.push_back(std::move(row));
+  } else {
+    layers.not_shown.rows++;
+    layers.not_shown.total_ns += ns;
+  }
 }
 
 }  // namespace
 
-Result<json> engine_layers(store::Connection& connection, const store::RunFiles& files,
-                           const Taxonomy& taxonomy, int64_t top) {
-  if (!files.tables.contains("layers") && !files.tables.contains("layer_times")) return json(nullptr);
-  Sums sums;
-  json rows = json::array();
+Result<std::optional<EngineLayers>> engine_layers(store::Connection& connection, const store::RunFiles& files,
+                                                  const Taxonomy& taxonomy, int64_t top) {
+  if (!files.tables.contains("layers") && !files.tables.contains("layer_times"))
+    return std::optional<EngineLayers>();
+  EngineLayers layers;
   NL_CHECK(connection.stream(kLayers, [&](const store::Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) {
-      sums.layers++;
-      if (chunk.is_null(2, i)) continue;
-      const std::string name(chunk.is_null(0, i) ? std::string_view() : chunk.text(0, i));
-      const std::string type(chunk.is_null(1, i) ? std::string_view() : chunk.text(1, i));
-      const OpClass op_class = taxonomy.layer(type == name ? "" : type, name);
-      const int64_t ns = chunk.int64s(2)[i], calls = chunk.is_null(3, i) ? 0 : chunk.int64s(3)[i];
-      sums.timed++;
-      sums.total_ns += ns;
-      sums.iterations = std::max(sums.iterations, calls);
-      sums.classes[std::string(op_class_name(op_class))] += ns;
-      if (static_cast<int64_t>(rows.size()) < top) {
-        const std::string_view metadata = chunk.is_null(4, i) ? std::string_view() : chunk.text(4, i);
-        rows.push_back(layer_json(name, type, ns, calls, op_class, parse_layer_name(name, metadata)));
-      } else {
-        sums.left++;
-        sums.left_ns += ns;
-      }
-    }
+    for (size_t i = 0; i < chunk.size(); i++) add_layer(layers, chunk, i, taxonomy, top);
     return {};
   }));
-  for (json& row : rows) {
-    row["share"] =
-        sums.total_ns == 0
-            ? json(nullptr)
-            : json(static_cast<double>(row["device_ns"].get<int64_t>()) / static_cast<double>(sums.total_ns));
+  for (OpAnswer& row : layers.top) {
+    if (layers.total_ns != 0)
+      row.share = static_cast<double>(*row.device_ns) / static_cast<double>(layers.total_ns);
   }
-  return json{{"count", sums.layers},
-              {"timed", sums.timed},
-              {"total_ns", sums.total_ns},
-              {"iterations", sums.iterations},
-              {"classes", sums.classes},
-              {"top", rows},
-              {"not_shown", {{"rows", sums.left}, {"total_ns", sums.left_ns}}}};
+  return std::optional(std::move(layers));
 }
 
 }  // namespace nl::analyze

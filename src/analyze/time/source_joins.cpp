@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "assemble/clock_fit.h"
-
 namespace nl::analyze {
 namespace {
 
-using nlohmann::json;
 using store::Chunk;
 
-json integer_or_null(const Chunk& chunk, size_t column, size_t row) {
-  return chunk.is_null(column, row) ? json() : json(chunk.int64s(column)[row]);
+std::optional<int64_t> integer_of(const Chunk& chunk, size_t column, size_t row) {
+  return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);
 }
 
 constexpr char kFits[] =
@@ -21,44 +18,38 @@ constexpr char kFits[] =
     "min_rtt_ns "
     "FROM clock_fits ORDER BY fit_id";
 
-json fit_json(const Chunk& chunk, size_t row) {
-  return {{"clock", chunk.int32s(0)[row]},
-          {"device", chunk.is_null(1, row) ? json() : json(chunk.int32s(1)[row])},
-          {"reference", chunk.int32s(2)[row]},
-          {"method", std::string(chunk.text(3, row))},
-          {"applied", chunk.int32s(4)[row] == 1},
-          {"drift_ppm", chunk.is_null(5, row) ? json() : json(chunk.doubles(5)[row])},
-          {"anchors", integer_or_null(chunk, 6, row)},
-          {"residual_p50_ns", integer_or_null(chunk, 7, row)},
-          {"residual_p99_ns", integer_or_null(chunk, 8, row)},
-          {"violations_before", integer_or_null(chunk, 9, row)},
-          {"violations_after", integer_or_null(chunk, 10, row)},
-          {"bound_ns", integer_or_null(chunk, 11, row)},
-          {"offset_ns", integer_or_null(chunk, 12, row)},
-          {"from_ns", integer_or_null(chunk, 13, row)},
-          {"corrupt_records", integer_or_null(chunk, 14, row)},
-          {"min_rtt_ns", integer_or_null(chunk, 15, row)}};
+ClockFitAnswer fit_of(const Chunk& chunk, size_t row) {
+  return {.clock = chunk.int32s(0)[row],
+          .device = chunk.is_null(1, row) ? std::nullopt : std::optional(chunk.int32s(1)[row]),
+          .reference = chunk.int32s(2)[row],
+          .method = std::string(chunk.text(3, row)),
+          .applied = chunk.int32s(4)[row] == 1,
+          .drift_ppm = chunk.is_null(5, row) ? std::nullopt : std::optional(chunk.doubles(5)[row]),
+          .anchors = integer_of(chunk, 6, row),
+          .residual_p50_ns = integer_of(chunk, 7, row),
+          .residual_p99_ns = integer_of(chunk, 8, row),
+          .violations_before = integer_of(chunk, 9, row),
+          .violations_after = integer_of(chunk, 10, row),
+          .bound_ns = integer_of(chunk, 11, row),
+          .offset_ns = integer_of(chunk, 12, row),
+          .from_ns = integer_of(chunk, 13, row),
+          .corrupt_records = integer_of(chunk, 14, row),
+          .min_rtt_ns = integer_of(chunk, 15, row)};
 }
 
 /// What a fit explains is the clock's fault, what none explains the record's. A fit of several segments tells
 /// its sums in each of its rows.
-json early_starts(const json& fits, const Timeline& run) {
-  using enum assemble::EarlyStart;
-  int64_t clock_errors = 0, corrupt = 0;
+EarlyStarts early_starts(const std::vector<ClockFitAnswer>& fits, const Timeline& run) {
+  EarlyStarts early{.programmatic_overlap = overlapping_kernels(run)};
   for (size_t i = 0; i < fits.size(); i++) {
-    const json& fit = fits[i];
-    const bool repeated =
-        i > 0 && fits[i - 1]["clock"] == fit["clock"] && fits[i - 1]["device"] == fit["device"];
-    if (fit["device"].is_null() || repeated || fit["violations_before"].is_null()) continue;
-    const int64_t before = fit["violations_before"];
-    const int64_t left = fit["applied"] ? fit["violations_after"].get<int64_t>() : before;
-    clock_errors += before - left;
-    corrupt += left;
+    const ClockFitAnswer& fit = fits[i];
+    const bool repeated = i > 0 && fits[i - 1].clock == fit.clock && fits[i - 1].device == fit.device;
+    if (!fit.device || repeated || !fit.violations_before) continue;
+    const int64_t left = fit.applied ? fit.violations_after.value() : *fit.violations_before;
+    early.clock_error += *fit.violations_before - left;
+    early.record_corruption += left;
   }
-  const auto name = [](assemble::EarlyStart early) { return std::string(early_start_name(early)); };
-  return {{name(kClockError), clock_errors},
-          {name(kRecordCorruption), corrupt},
-          {name(kProgrammaticOverlap), overlapping_kernels(run)}};
+  return early;
 }
 
 }  // namespace
@@ -81,30 +72,31 @@ int64_t overlapping_kernels(const Timeline& run) {
   return overlapping;
 }
 
-Result<json> clocks_json(store::Connection& connection, const Timeline& run) {
-  json fits = json::array();
+Result<ClocksAnswer> clocks_of(store::Connection& connection, const Timeline& run) {
+  ClocksAnswer clocks;
   NL_CHECK(connection.stream(kFits, [&](const Chunk& chunk) -> Result<void> {
-    for (size_t row = 0; row < chunk.size(); row++) fits.push_back(fit_json(chunk, row));
+    for (size_t row = 0; row < chunk.size(); row++) clocks.fits.push_back(fit_of(chunk, row));
     return {};
   }));
-  json early = early_starts(fits, run);
-  return json{{"fits", std::move(fits)}, {"early_starts", std::move(early)}};
+  clocks.early_starts = early_starts(clocks.fits, run);
+  return clocks;
 }
 
-Result<json> launch_matches_json(store::Connection& connection, const store::RunFiles& files) {
-  if (!files.tables.contains("profiled_launches") || !files.tables.contains("kernels")) return json();
-  json counts = json::object();
+Result<std::optional<LaunchMatches>> launch_matches(store::Connection& connection,
+                                                    const store::RunFiles& files) {
+  if (!files.tables.contains("profiled_launches") || !files.tables.contains("kernels"))
+    return std::optional<LaunchMatches>();
+  LaunchMatches matches;
   NL_CHECK(connection.stream(
       "SELECT count(*), count(kernel_id), count(*) FILTER (matched_by = 'moved'), count(*) FILTER (name_by = "
       "'function'), count(same_ranges), (SELECT count(*) FROM kernels) - count(kernel_id) FROM "
       "launch_matches",
       [&](const Chunk& chunk) -> Result<void> {
-        const char* const names[] = {"replayed",    "matched",   "moved",
-                                     "by_function", "by_ranges", "kernels_without"};
-        for (size_t i = 0; i < std::size(names); i++) counts[names[i]] = chunk.int64s(i)[0];
+        const auto value = [&](size_t column) { return chunk.int64s(column)[0]; };
+        matches = {value(0), value(1), value(2), value(3), value(4), value(5)};
         return {};
       }));
-  return counts;
+  return std::optional(matches);
 }
 
 }  // namespace nl::analyze

@@ -4,12 +4,10 @@
 
 namespace nl::analyze {
 
-using nlohmann::json;
-
 constexpr int64_t kMostStretches = 240;
 
-json strip_json(const Device& device, const IntervalSet& window) {
-  json strip = json::array();
+std::vector<StripColumn> strip_of(const Device& device, const IntervalSet& window) {
+  std::vector<StripColumn> strip;
   if (window.empty()) return strip;
   const int64_t begin = window.front().begin, length = window.back().end - begin;
   const int64_t stretches = std::min(kMostStretches, length);

@@ -70,16 +70,17 @@ Result<json> node_times(store::Connection& connection, const store::RunFiles& fi
                  "(SELECT coalesce(sum(dur_ns), 0)::BIGINT FROM outer_op), (SELECT count(*) FROM outer_op)");
 }
 
-Result<json> figures_of(const std::string& bundle) {
+/// `times` for the text, and both in JSON.
+Result<json> figures_of(const std::string& bundle, std::optional<IterationTimes>& times) {
   NL_TRY(const auto files, store::run_files(bundle));
   NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
   NL_TRY(auto connection, engine->connect());
-  NL_TRY(json times, iteration_times(connection, files));
+  NL_TRY(times, iteration_times(connection, files));
   json nodes = {{"runs", 0}, {"run_ns", 0}, {"node_ns", 0}, {"nodes", 0}};
   if (files.tables.contains("spans") || files.tables.contains("layer_times")) {
     NL_TRY(nodes, node_times(connection, files));
   }
-  return json{{"times", std::move(times)}, {"nodes", std::move(nodes)}};
+  return json{{"times", to_json_tree(times)}, {"nodes", std::move(nodes)}};
 }
 
 std::vector<SuggestedCall> next_calls(const json& data) {
@@ -129,10 +130,11 @@ Result<capture::WorkloadEnd> run_measuring(const Context& context, const std::ve
                                            const std::string& folder, int64_t seconds) {
   capture::WorkloadOptions options;
   options.command = command;
+  options.surroundings = context.environment;
   options.artifacts = folder;
   options.time_limit = std::chrono::seconds(seconds);
   options.watch = [&context]() -> Result<void> {
-    if (context.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (context.cancelled()) return cancelled_error();
     return {};
   };
   NL_TRY(auto end, capture::run_workload(options));
@@ -142,7 +144,8 @@ Result<capture::WorkloadEnd> run_measuring(const Context& context, const std::ve
 
 Result<Outcome> keep_profile(Context& context, store::Ledger& ledger, const std::string& folder,
                              const MeasuredProfile& measured) {
-  json document = capture::describe_capture(context.command, std::filesystem::current_path().string());
+  json document =
+      capture::describe_capture(*context.environment, context.command, context.environment->folder());
   document.update(measured.document);
   NL_CHECK(write_file_durably(folder + "/capture.json", capture::document_text(document)));
   remove_tree(folder + "/passes.json");
@@ -154,7 +157,9 @@ Result<Outcome> keep_profile(Context& context, store::Ledger& ledger, const std:
   NL_TRY(const auto report, import_files(context, ledger, sources, options));
   const std::string bundle = ledger.run_folder(report.run_id);
   Outcome outcome;
-  NL_TRY(outcome.data, figures_of(bundle));
+  std::optional<IterationTimes> times;
+  NL_TRY(outcome.data, figures_of(bundle, times));
+  outcome.answer = std::move(times);
   outcome.data.update({{"run_id", report.run_id},
                        {"library", measured.library},
                        {"inputs", measured.inputs},
@@ -166,12 +171,9 @@ Result<Outcome> keep_profile(Context& context, store::Ledger& ledger, const std:
   return outcome;
 }
 
-Result<std::string> whole_path(const std::string& path) {
+Result<std::string> whole_path(const Environment& surroundings, const std::string& path) {
   if (!path_exists(path)) return Error{ErrorCode::kNotFound, "no such file: " + path};
-  std::error_code failed;
-  std::string whole = std::filesystem::absolute(path, failed).string();
-  if (failed) return errno_error("cannot look at", path, failed.value());
-  return whole;
+  return surroundings.absolute(path);
 }
 
 std::string profile_text(const Outcome& outcome, const TextStyle& style) {
@@ -185,7 +187,7 @@ std::string profile_text(const Outcome& outcome, const TextStyle& style) {
   const auto add = [&](const char* label, const std::string& line) {
     if (!line.empty()) out += fmt::format("  {}  {}\n", dim(label, style), line);
   };
-  out += iteration_text(data["times"], style);
+  out += iteration_text(answer_of<std::optional<IterationTimes>>(outcome), style);
   add("nodes   ", node_text(data["nodes"]));
   if (!data["memory"]["peak_bytes"].is_null())
     add("memory  ", bytes_text(data["memory"]["peak_bytes"]) + " at most");

@@ -2,19 +2,22 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/number_text.h"
 
 namespace nl::ops {
 namespace {
 
-using nlohmann::json;
+using compare::Comparison;
+using compare::GateResult;
 
 /// More by one part in a hundred: 0.01.
-double increase_of(const json& comparison) {
-  return comparison["ratio"].is_null() ? 0 : comparison["ratio"].get<double>() - 1;
+double increase_of(const Comparison& comparison) {
+  return comparison.ratio ? *comparison.ratio - 1 : 0;
 }
 
-GateResult judge_untested(const json& comparison, const GateOptions& options) {
+GateResult judge_untested(const Comparison& comparison, const GateOptions& options) {
   const double increase = increase_of(comparison);
   if (!options.allow_untested)
     return {false, "one run a side cannot be tested; compare several, or allow it with --allow-untested 5%"};
@@ -25,19 +28,33 @@ GateResult judge_untested(const json& comparison, const GateOptions& options) {
                              percent_text(increase), percent_text(*options.allow_untested))};
 }
 
+GateResult judge_verdict(const Comparison& comparison, const GateOptions& options) {
+  switch (comparison.verdict) {
+    case stats::Verdict::kRegression:
+      return {false, "a regression is shown"};
+    case stats::Verdict::kImprovement:
+      return {true, "an improvement is shown"};
+    case stats::Verdict::kNoChange:
+      return {true, "no change that matters"};
+    case stats::Verdict::kNotTested:
+      return judge_untested(comparison, options);
+    case stats::Verdict::kInconclusive:
+      if (options.allow_inconclusive) return {true, "inconclusive, which is allowed"};
+      return {false, "the runs do not decide it; add runs, or pass --allow-inconclusive"};
+    case stats::Verdict::kIncomparable:
+      break;
+  }
+  return {false, "the two sides cannot be compared"};
+}
+
 }  // namespace
 
-GateResult judge_gate(const json& comparison, const GateOptions& options) {
-  const std::string verdict = comparison["verdict"];
-  if (verdict == "regression") return {false, "a regression is shown"};
-  if (verdict == "improvement") return {true, "an improvement is shown"};
-  if (verdict == "no_change") return {true, "no change that matters"};
-  if (verdict == "not_tested") return judge_untested(comparison, options);
-  if (verdict == "inconclusive" && options.allow_inconclusive)
-    return {true, "inconclusive, which is allowed"};
-  if (verdict == "inconclusive")
-    return {false, "the runs do not decide it; add runs, or pass --allow-inconclusive"};
-  return {false, "the two sides cannot be compared"};
+GateResult judge_gate(const Comparison& comparison, const GateOptions& options) {
+  const auto& limits = comparison.expectations;
+  const auto unmet =
+      std::count_if(limits.begin(), limits.end(), [](const auto& limit) { return !limit.met; });
+  if (unmet > 0) return {false, fmt::format("{} of {} limits are not kept", unmet, limits.size())};
+  return judge_verdict(comparison, options);
 }
 
 }  // namespace nl::ops

@@ -3,9 +3,8 @@
 // caller allows it.
 
 #include <optional>
-#include <string>
 
-#include "base/json.h"
+#include "compare/answer.h"
 
 namespace nl::ops {
 
@@ -14,12 +13,7 @@ struct GateOptions {
   bool allow_inconclusive = false;
 };
 
-struct GateResult {
-  bool passed = false;
-  std::string reason;
-};
-
-/// `comparison` is the data of the operation `compare`.
-GateResult judge_gate(const nlohmann::json& comparison, const GateOptions& options);
+/// By the limits of the comparison if one of them is not met, else by its verdict.
+compare::GateResult judge_gate(const compare::Comparison& comparison, const GateOptions& options);
 
 }  // namespace nl::ops

@@ -1,5 +1,6 @@
 #include "ops/gate/expectations.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -12,7 +13,9 @@
 namespace nl::ops {
 namespace {
 
-using nlohmann::json;
+using compare::ChangeRow;
+using compare::Comparison;
+using compare::PartRow;
 
 constexpr int64_t kMaxExpectationBytes = 64 * 1024;
 constexpr char kExpectationHint[] =
@@ -109,38 +112,34 @@ class Reader {
   Expectations out_;
 };
 
-bool fits(const json& part, const std::string& what) {
-  const std::string kind = part["kind"], name = part["name"];
-  return what == kind || what == kind + " " + name;
+bool fits(const PartRow& part, const std::string& what) {
+  const std::string kind(compare::part_kind_name(part.kind));
+  return what == kind || what == kind + " " + part.name;
 }
 
-std::optional<int64_t> sum_of_parts(const json& comparison, const std::string& what) {
+std::optional<int64_t> sum_of_parts(const Comparison& comparison, const std::string& what) {
   std::optional<int64_t> sum;
-  for (const json& part : comparison["parts"]) {
-    if (fits(part, what)) sum = sum.value_or(0) + part["new_ns"].get<int64_t>();
+  for (const PartRow& part : comparison.parts) {
+    if (fits(part, what)) sum = sum.value_or(0) + part.new_ns;
   }
   return sum;
 }
 
-bool names_hold(const json& change, const std::string& what) {
-  if (change["name"].get<std::string>().find(what) != std::string::npos) return true;
-  for (const json& name : change["new"]["names"]) {
-    if (name.get<std::string>().find(what) != std::string::npos) return true;
-  }
-  return false;
+bool names_hold(const ChangeRow& change, const std::string& what) {
+  const auto holds = [&](const std::string& name) { return name.find(what) != std::string::npos; };
+  return holds(change.name) || std::any_of(change.next->names.begin(), change.next->names.end(), holds);
 }
 
-std::optional<int64_t> sum_of_kernels(const json& comparison, const std::string& what) {
+std::optional<int64_t> sum_of_kernels(const Comparison& comparison, const std::string& what) {
   std::optional<int64_t> sum;
-  for (const json& change : comparison["changes"]) {
-    if (!change["new"].is_null() && names_hold(change, what))
-      sum = sum.value_or(0) + change["new"]["time_ns"].get<int64_t>();
+  for (const ChangeRow& change : comparison.changes) {
+    if (change.next && names_hold(change, what)) sum = sum.value_or(0) + change.next->time_ns;
   }
   return sum;
 }
 
-std::optional<int64_t> value_of(const json& comparison, const Limit& limit) {
-  if (limit.kind == "window") return comparison["new"]["window_ns"].get<int64_t>();
+std::optional<int64_t> value_of(const Comparison& comparison, const Limit& limit) {
+  if (limit.kind == "window") return comparison.next.window_ns;
   return limit.kind == "part" ? sum_of_parts(comparison, limit.what) : sum_of_kernels(comparison, limit.what);
 }
 
@@ -161,18 +160,15 @@ Result<Expectations> read_expectations(const std::string& path) {
   return parse_expectations(text, path);
 }
 
-json check_limits(const json& comparison, const std::vector<Limit>& limits) {
-  const double window = comparison["new"]["window_ns"];
-  json out = json::array();
+std::vector<compare::LimitCheck> check_limits(const Comparison& comparison,
+                                              const std::vector<Limit>& limits) {
+  const auto window = static_cast<double>(comparison.next.window_ns);
+  std::vector<compare::LimitCheck> out;
   for (const Limit& limit : limits) {
     const auto value = value_of(comparison, limit);
     const double share = value && window > 0 ? static_cast<double>(*value) / window : 0;
-    out.push_back({{"kind", limit.kind},
-                   {"what", limit.what},
-                   {"limit", limit.text},
-                   {"value_ns", value ? json(*value) : json(nullptr)},
-                   {"share", value ? json(share) : json(nullptr)},
-                   {"met", is_met(limit, value, share)}});
+    out.push_back({limit.kind, limit.what, limit.text, value, value ? std::optional(share) : std::nullopt,
+                   is_met(limit, value, share)});
   }
   return out;
 }

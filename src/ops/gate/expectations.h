@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
+#include "compare/answer.h"
 
 namespace nl::ops {
 
@@ -38,8 +38,9 @@ struct Expectations {
 Result<Expectations> parse_expectations(const std::string& text, const std::string& name);
 Result<Expectations> read_expectations(const std::string& path);
 
-/// [{kind, what, limit, value_ns, share, met}] over a comparison with all its changes. Unmet too where
-/// nothing of that name is there: an expectation that checks nothing is a mistake.
-nlohmann::json check_limits(const nlohmann::json& comparison, const std::vector<Limit>& limits);
+/// Of a comparison with all its changes. Unmet too where nothing of that name is there: an expectation that
+/// checks nothing is a mistake.
+std::vector<compare::LimitCheck> check_limits(const compare::Comparison& comparison,
+                                              const std::vector<Limit>& limits);
 
 }  // namespace nl::ops

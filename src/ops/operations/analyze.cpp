@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ops/runs/analysis_options.h"
-#include "ops/runs/iteration_times.h"
 #include "ops/runs/named_analysis.h"
 #include "ops/runs/recorded_times.h"
 #include "ops/screen/analyze_text.h"
@@ -27,40 +26,23 @@ constexpr char kParameters[] = R"({
               "description": "folder with rules of your own"}
   }})";
 
-constexpr char kResult[] = R"({
-  "type": "object",
-  "required": ["run_id", "window", "limiters", "devices", "steps", "top_kernels", "top_ops", "coverage", "counters",
-               "collectives", "clocks", "launch_matches", "findings"],
-  "properties": {
-    "counters": {
-      "description": "what a counter profiler says of launches, by kernel; null without such",
-      "type": ["object", "null"],
-      "required": ["launches", "measured", "replay_ns", "devices", "kernels", "not_shown", "top_launches", "advice"],
-      "properties": {
-        "launches": {"type": "integer"}, "measured": {"type": "integer"}, "replay_ns": {"type": "integer"},
-        "kernels": {"type": "array", "items": {"type": "object",
-          "required": ["kernel", "label", "launches", "replay_ns", "achieved_occupancy_pct", "warp_efficiency_pct",
-                       "l2_hit_pct", "dram_pct", "dram_bytes_per_s", "sm_pct", "memory_pct", "intensity", "bound",
-                       "roof_share", "absent"]}}}}}})";
-
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto options, analysis_options(parameters));
   NL_TRY(auto analysis, analyze_named(named, options));
-  Outcome outcome;
-  outcome.data = std::move(analysis.data);
-  outcome.data["run_id"] = named.run_id;
+  AnalyzedRun answer{.run_id = named.run_id, .analysis = std::move(analysis.data)};
   NL_TRY(const auto files, store::run_files(named.bundle));
-  NL_TRY(outcome.data["iterations"], iteration_times(files));
-  NL_TRY(outcome.data["recorded_times"], recorded_part(files, options.window, options.top));
-  if (std::string warning = overhead_warning(outcome.data["iterations"]); !warning.empty())
+  NL_TRY(answer.iterations, iteration_times(files));
+  NL_TRY(answer.analysis.recorded_times, recorded_part(files, options.window, options.top));
+  Outcome outcome = answered(answer);
+  if (std::string warning = overhead_warning(answer.iterations); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
   const std::string id = short_id(named.run_id);
-  if (outcome.data["steps"]["count"] != 0 && options.window == "whole")
+  if (answer.analysis.steps.count != 0 && options.window == "whole")
     outcome.next.push_back(suggested("analyze", {{"run", id}, {"window", "step:0"}}));
-  if (outcome.data["devices"].empty() && files.tables.contains("samples"))
+  if (answer.analysis.devices.empty() && files.tables.contains("samples"))
     outcome.next.push_back(suggested("show", {{"run", id}}));  // where the processors' time went
-  if (!outcome.data["findings"].empty()) outcome.next.push_back(suggested("findings", {{"run", id}}));
+  if (!answer.analysis.findings.empty()) outcome.next.push_back(suggested("findings", {{"run", id}}));
   return outcome;
 }
 
@@ -74,7 +56,7 @@ const Operation& operation_analyze() {
       .not_when = "you only want to know what a run is: show; you need other columns: query",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,
-      .result = kResult,
+      .result = schema_text<AnalyzedRun>,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
       .run = run,

@@ -48,22 +48,6 @@ constexpr char kParameters[] = R"({
     "junit": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write JUnit XML for a CI system to this file"}
   }})";
 
-constexpr char kResult[] = R"({
-  "type": "object",
-  "required": ["verdict", "reasons", "mode", "comparability", "base", "new", "delta_ns", "unit", "parts", "changes",
-               "not_shown", "ops", "modules", "devices", "totals", "statistics", "differences", "across", "expectations"],
-  "properties": {
-    "verdict": {"enum": ["regression", "improvement", "no_change", "inconclusive", "not_tested", "incomparable"]},
-    "mode": {"enum": ["same", "other_hardware", "other_backend"]},
-    "comparability": {"type": "object", "required": ["score", "floor", "factors"]},
-    "delta_ns": {"type": "integer", "description": "of one unit of the window; the sum over parts is equal"},
-    "parts": {"type": "array", "items": {"type": "object", "required": ["kind", "name", "base_ns", "new_ns", "delta_ns"]}},
-    "changes": {"type": "array", "items": {"type": "object",
-      "required": ["kind", "name", "base", "new", "delta_ns", "match_confidence", "metrics"]}},
-    "gate": {"type": "object", "required": ["passed", "reason"]},
-    "files": {"type": "array", "description": "written reports", "items": {"type": "object", "required": ["format", "name", "bytes"]}}
-  }})";
-
 Result<compare::RunInput> input_of(Context& context, store::Ledger& ledger, const std::string& name) {
   NL_TRY(const auto named, resolve_run(context, name));
   compare::RunInput input{named.bundle, {named.run_id, {}, {}}};
@@ -140,37 +124,27 @@ json with_expected_options(json parameters, const Expectations& expected) {
 }
 
 /// The first rows of the changes, and what the others come to.
-void keep_top(json& data, int64_t top) {
-  json& rows = data["changes"];
-  int64_t left = 0, left_ns = 0;
+void keep_top(compare::Comparison& comparison, int64_t top) {
+  auto& rows = comparison.changes;
   while (static_cast<int64_t>(rows.size()) > top) {
-    left++;
-    left_ns += rows.back()["delta_ns"].get<int64_t>();
-    rows.erase(rows.size() - 1);
+    comparison.not_shown.rows++;
+    comparison.not_shown.delta_ns += rows.back().delta_ns;
+    rows.pop_back();
   }
-  data["not_shown"] = {{"rows", left}, {"delta_ns", left_ns}};
-}
-
-GateResult judge_all(const json& data, const GateOptions& options) {
-  int64_t unmet = 0;
-  for (const json& limit : data["expectations"]) unmet += !limit["met"].get<bool>();
-  if (unmet > 0)
-    return {false, fmt::format("{} of {} limits are not kept", unmet, data["expectations"].size())};
-  return judge_gate(data, options);
 }
 
 // ---- Reports
 
-void add_runs(std::string& command, const char* option, const json& side) {
+void add_runs(std::string& command, const char* option, const compare::ComparedSide& side) {
   command += option;
-  for (const json& run : side["runs"]) command += " " + run.get<std::string>();
+  for (const std::string& run : side.runs) command += " " + run;
 }
 
 /// Names the runs by their ids, so that it says the same on any machine.
-std::string command_of(const json& comparison, const json& parameters) {
+std::string command_of(const compare::Comparison& comparison, const json& parameters) {
   std::string command = "neurolens compare";
-  add_runs(command, " --base", comparison["base"]);
-  add_runs(command, " --new", comparison["new"]);
+  add_runs(command, " --base", comparison.base);
+  add_runs(command, " --new", comparison.next);
   for (const char* key : {"window", "top", "threshold", "allow_untested", "expect", "peaks"}) {
     if (!parameters.contains(key)) continue;
     std::string option = key;
@@ -188,21 +162,32 @@ std::string command_of(const json& comparison, const json& parameters) {
 
 constexpr struct {
   const char* format;
-  std::string (*write)(const json& comparison, const report::CompareProvenance& provenance);
+  std::string (*write)(const compare::Comparison& comparison, const report::CompareProvenance& provenance);
 } kReports[] = {
     {"html", report::compare_html}, {"markdown", report::compare_markdown}, {"junit", report::compare_junit}};
 
-Result<void> write_reports(const json& parameters, json& comparison) {
+Result<void> write_reports(const json& parameters, compare::Comparison& comparison) {
   const report::CompareProvenance provenance{NEUROLENS_VERSION, command_of(comparison, parameters)};
-  json files = json::array();
+  std::vector<compare::WrittenFile> files;
   for (const auto& kind : kReports) {
     if (!parameters.contains(kind.format)) continue;
     const std::string path = parameters[kind.format], text = kind.write(comparison, provenance);
     NL_CHECK(replace_file(path, text));
-    files.push_back({{"format", kind.format}, {"name", path}, {"bytes", text.size()}});
+    files.push_back({kind.format, path, text.size()});
   }
-  if (!files.empty()) comparison["files"] = files;
+  if (!files.empty()) comparison.files = std::move(files);
   return {};
+}
+
+void add_next(Outcome& outcome, const json& parameters) {
+  const auto& comparison = answer_of<compare::Comparison>(outcome);
+  if (comparison.gate && !comparison.gate->passed) outcome.exit_code = 1;
+  if (comparison.verdict == stats::Verdict::kNotTested)
+    outcome.next.push_back(
+        suggested("compare", {{"base", {"RUN", "RUN", "..."}}, {"new", {"RUN", "RUN", "..."}}}));
+  if (parameters.contains("html")) return;
+  const json pair = {short_id(comparison.base.runs.front()), short_id(comparison.next.runs.front())};
+  outcome.next.push_back(suggested("compare", {{"runs", pair}, {"html", "diff.html"}}));
 }
 
 Result<Outcome> run(Context& context, const json& given) {
@@ -214,22 +199,13 @@ Result<Outcome> run(Context& context, const json& given) {
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const auto base, inputs_of(context, ledger, sides.first));
   NL_TRY(const auto next, inputs_of(context, ledger, sides.second));
-  Outcome outcome;
-  NL_TRY(outcome.data, compare::compare_runs(base, next, options));
-  outcome.data["expectations"] = check_limits(outcome.data, expected.limits);
-  keep_top(outcome.data, parameters.value("top", int64_t{15}));
-  if (parameters.value("gate", false)) {
-    const GateResult result = judge_all(outcome.data, gate);
-    outcome.data["gate"] = {{"passed", result.passed}, {"reason", result.reason}};
-    outcome.exit_code = result.passed ? 0 : 1;
-  }
-  const json pair = {short_id(base[0].facts.run_id), short_id(next[0].facts.run_id)};
-  if (outcome.data["verdict"] == "not_tested")
-    outcome.next.push_back(
-        suggested("compare", {{"base", {"RUN", "RUN", "..."}}, {"new", {"RUN", "RUN", "..."}}}));
-  if (!parameters.contains("html"))
-    outcome.next.push_back(suggested("compare", {{"runs", pair}, {"html", "diff.html"}}));
-  NL_CHECK(write_reports(parameters, outcome.data));
+  NL_TRY(auto comparison, compare::compare_runs(base, next, options));
+  comparison.expectations = check_limits(comparison, expected.limits);
+  keep_top(comparison, parameters.value("top", int64_t{15}));
+  if (parameters.value("gate", false)) comparison.gate = judge_gate(comparison, gate);
+  NL_CHECK(write_reports(parameters, comparison));
+  Outcome outcome = answered(std::move(comparison));
+  add_next(outcome, parameters);
   return outcome;
 }
 
@@ -244,7 +220,7 @@ const Operation& operation_compare() {
       .not_when = "you have one run: analyze; you look for runs like one: similar; for a history: trend",
       .example = R"({"runs": ["before.json.gz", "after.json.gz"]})",
       .parameters = kParameters,
-      .result = kResult,
+      .result = schema_text<compare::Comparison>,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
       .run = run,

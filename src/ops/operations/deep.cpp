@@ -76,7 +76,7 @@ constexpr char kResult[] = R"({
 // ---- What is wanted
 
 /// A file with its overrides, or a command.
-Result<Workload> workload_of(const json& parameters) {
+Result<Workload> workload_of(const Environment& surroundings, const json& parameters) {
   const auto words = parameters["workload"].get<std::vector<std::string>>();
   if (words.empty())
     return Error{ErrorCode::kBadInput,
@@ -85,7 +85,7 @@ Result<Workload> workload_of(const json& parameters) {
                  {suggested("deep", {{"workload", json::array({"COMMAND"})}})}};
   Workload workload;
   if (names_workload_file(words[0])) {
-    NL_TRY(workload, read_workload(words[0], {words.begin() + 1, words.end()}));
+    NL_TRY(workload, read_workload(surroundings, words[0], {words.begin() + 1, words.end()}));
   } else {
     workload.command = words;
   }
@@ -97,34 +97,36 @@ Result<Workload> workload_of(const json& parameters) {
 }
 
 /// What is installed; if both are, NVIDIA's, unless all there is is a GPU of AMD.
-std::string chosen_tool(const std::string& wanted) {
+std::string chosen_tool(const Environment& surroundings, const std::string& wanted) {
   if (wanted != "auto") return wanted;
-  const bool has_nsys = !find_program("nsys", "NEUROLENS_NSYS").empty();
-  const bool has_rocprofv3 = !find_program("rocprofv3", "NEUROLENS_ROCPROFV3").empty();
+  const bool has_nsys = !find_program(surroundings, "nsys", "NEUROLENS_NSYS").empty();
+  const bool has_rocprofv3 = !find_program(surroundings, "rocprofv3", "NEUROLENS_ROCPROFV3").empty();
   const bool only_amd = path_exists("/dev/kfd") && !path_exists("/proc/driver/nvidia");
   return has_rocprofv3 && (!has_nsys || only_amd) ? "rocprofv3" : "nsight";
 }
 
-Result<DeepTools> tools_of(const json& parameters, const Workload& workload) {
+Result<DeepTools> tools_of(const Environment& surroundings, const json& parameters,
+                           const Workload& workload) {
   const bool counters = parameters["mode"] == "deep";
-  if (chosen_tool(parameters["tool"]) == "nsight") {
+  if (chosen_tool(surroundings, parameters["tool"]) == "nsight") {
     NsightOptions options;
     options.counters = counters;
     options.trace = parameters["trace"];
     options.range = workload.range;
-    return nsight_tools(options);
+    return nsight_tools(surroundings, options);
   }
   if (workload.range)
     return Error{ErrorCode::kUnsupported, "rocprofv3 cannot record one range alone",
                  "leave the range out: all ranges are recorded, and analyze --window takes one"};
   const std::vector<std::string> usual = {"SQ_WAVES", "GRBM_GUI_ACTIVE", "FETCH_SIZE"};
-  return rocprofv3_tools(counters ? parameters.value("counter", usual) : std::vector<std::string>());
+  return rocprofv3_tools(surroundings,
+                         counters ? parameters.value("counter", usual) : std::vector<std::string>());
 }
 
-Result<DeepPlan> plan_of(const json& parameters) {
+Result<DeepPlan> plan_of(const Environment& surroundings, const json& parameters) {
   DeepPlan plan;
-  NL_TRY(plan.workload, workload_of(parameters));
-  NL_TRY(plan.tools, tools_of(parameters, plan.workload));
+  NL_TRY(plan.workload, workload_of(surroundings, parameters));
+  NL_TRY(plan.tools, tools_of(surroundings, parameters, plan.workload));
   plan.repeats = parameters["repeats"];
   plan.top = parameters["top"];
   plan.functions = parameters.value("kernel", plan.functions);
@@ -163,10 +165,9 @@ Result<json> workload_facts(const Workload& workload) {
 
 /// Before the passes, so that a missing input costs nothing.
 Result<json> describe(const Context& context, const Workload& workload) {
-  const std::string folder =
-      workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder;
-  json document = capture::describe_capture(context.command, folder);
-  auto variables = capture::own_environment();
+  const std::string folder = workload.folder.empty() ? context.environment->folder() : workload.folder;
+  json document = capture::describe_capture(*context.environment, context.command, folder);
+  auto variables = context.environment->variables();
   variables.insert(variables.end(), workload.environment.begin(), workload.environment.end());
   document["environment"] = capture::describe_environment(variables);
   document["labels"] = workload.labels;
@@ -207,7 +208,7 @@ Result<std::vector<std::string>> write_reports(Context& context, const NamedRun&
                                                const std::vector<std::string>& phases, const json& passes) {
   json options = {{"window", "whole"}, {"top", 10}};
   if (!phases.empty()) options["phase"] = phases;
-  NL_TRY(const json report, make_run_report(context, run, options));
+  NL_TRY(const auto report, make_run_report(context, run, options));
   std::vector<std::string> names;
   for (auto& [name, text] : report::markdown_documents(report)) {
     if (name == "stakeholder_summary.md") text += passes_section(passes);
@@ -234,7 +235,7 @@ Result<Outcome> outcome_of(Context& context, const NamedRun& run, const DeepPlan
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_TRY(const DeepPlan plan, plan_of(parameters));
+  NL_TRY(const DeepPlan plan, plan_of(*context.environment, parameters));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
   NL_TRY(json document, describe(context, plan.workload));

@@ -73,8 +73,8 @@ void check_ledger(const std::string& folder, Findings& findings) {
 }
 
 /// What cannot be measured here is worth knowing, but nothing is broken.
-void check_capabilities(Findings& findings) {
-  for (const capture::Capability& c : capture::capabilities()) {
+void check_capabilities(const Environment& surroundings, Findings& findings) {
+  for (const capture::Capability& c : capture::capabilities(surroundings)) {
     if (c.works) {
       findings.good(c.name, c.detail);
     } else {
@@ -93,7 +93,7 @@ Result<Outcome> run(Context& context, const json&) {
   }
   findings.good("formats", formats);
   check_ledger(context.ledger_folder, findings);
-  check_capabilities(findings);
+  check_capabilities(*context.environment, findings);
   Outcome outcome;
   outcome.data = {{"healthy", findings.healthy()}, {"checks", findings.list()}};
   outcome.exit_code = findings.healthy() ? 0 : 3;

@@ -1,5 +1,4 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "model/run_file.h"
@@ -53,8 +52,7 @@ Result<Labels> labels_to_export(const Context& context, const NamedRun& named) {
 Result<void> write_to_file(const NamedRun& named, const Labels& labels, const std::string& path, bool force,
                            const std::function<bool()>& cancelled) {
   if (!force && path_exists(path)) return there_already(path);
-  const std::string aside = path + ".new-" + std::to_string(::getpid());
-  NL_TRY(NewFile file, NewFile::create(aside));
+  NL_TRY(NewFile file, NewFile::create(path + ".new-"));
   const auto write = [&](std::string_view text) { return file.write(text); };
   NL_CHECK(store::write_run_file(named.bundle, labels, write, cancelled));
   NL_TRY(const bool placed, file.finish(path, force));

@@ -79,7 +79,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
       NL_CHECK(apply_labels(context, ledger, report->run_id, *given, outcome.warnings));
       runs.push_back(import_json(*report));
       warn_of_losses(runs.back(), outcome.warnings);
-    } else if (groups.size() == 1) {
+    } else if (groups.size() == 1 || report.error().code == ErrorCode::kCancelled) {
       return std::move(report.error());
     } else {
       failed.push_back({{"path", group[0]},

@@ -196,6 +196,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   limits.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   limits.seconds = parameters["seconds"];
   limits.cancelled = context.cancelled;
+  limits.temp_folder = context.environment->temp_folder();
   QueryRunner runner(context, limits);
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_CHECK(assemble::ensure_derived(named.bundle));

@@ -1,10 +1,10 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 
+#include "base/aside.h"
 #include "base/files.h"
 #include "base/path_text.h"
 #include "capture/document.h"
@@ -77,7 +77,7 @@ std::string recordings_folder(const Context& context) {
 
 Result<std::string> new_folder(const Context& context) {
   const std::string folder =
-      fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), ::getpid());
+      fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), unique_text());
   NL_CHECK(make_folders(folder + "/artifacts"));
   return folder;
 }
@@ -114,10 +114,12 @@ capture::WorkloadOptions workload_options(const Context& context, const json& pa
   options.folder = parameters.value("folder", "");
   options.artifacts = folder + "/artifacts";
   options.echo = !parameters.value("silent", false);
+  options.input = context.workload_input;
+  options.surroundings = context.environment;
   if (parameters.contains("time_limit"))
     options.time_limit = std::chrono::seconds(parameters["time_limit"].get<int64_t>());
   options.watch = [&context]() -> Result<void> {
-    if (context.cancelled()) return Error{ErrorCode::kUnavailable, "interrupted"};
+    if (context.cancelled()) return Error{ErrorCode::kCancelled, "interrupted"};
     return {};
   };
   return options;
@@ -194,17 +196,18 @@ Result<json> import_dump(Context context, const std::string& folder, const captu
 }
 
 /// What another tool has asked for is left to it.
-void warn_of_other_tools(std::vector<std::string>& warnings) {
+void warn_of_other_tools(const Environment& surroundings, std::vector<std::string>& warnings) {
   for (const auto& [variable, what] : {std::pair{wire::kNvtxVariable, "ranges of NVTX go to"},
                                        std::pair{wire::kCudaVariable, "GPU work is left to"}}) {
-    if (const char* const path = std::getenv(variable))
-      warnings.push_back(fmt::format("{} is set: {} {}", variable, what, path));
+    if (surroundings.has(variable))
+      warnings.push_back(fmt::format("{} is set: {} {}", variable, what, surroundings.get(variable)));
   }
 }
 
 json describe(const Context& context, const capture::WorkloadOptions& workload) {
-  json document = capture::describe_capture(
-      context.command, workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder);
+  json document =
+      capture::describe_capture(*context.environment, context.command,
+                                workload.folder.empty() ? context.environment->folder() : workload.folder);
   document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
   return document;
 }
@@ -219,7 +222,8 @@ struct Recorded {
 Result<Recorded> run_recorded(const capture::RecorderOptions& recorder, capture::WorkloadOptions& workload,
                               const json& parameters, const std::string& folder) {
   Recorded recorded;
-  const auto telemetry = capture::GpuTelemetry::start(folder + "/artifacts/" + kTelemetryFile);
+  const auto telemetry =
+      capture::GpuTelemetry::start(*workload.surroundings, folder + "/artifacts/" + kTelemetryFile);
   NL_TRY(recorded.markers, capture::record_around(recorder, [&](const auto& environment) -> Result<void> {
            workload.environment = environment;
            NL_TRY(recorded.samples, run_sampled(parameters, folder, [&]() -> Result<void> {
@@ -248,6 +252,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   NL_TRY(const std::string folder, new_folder(context));
   auto recorder = recorder_options(parameters, folder);
   auto workload = workload_options(context, parameters, folder);
+  recorder.surroundings = context.environment;
   recorder.slow_scope = std::move(slow);
   std::optional<FlightDumps> dumps;
   if (recorder.is_flight_recorder) {
@@ -269,7 +274,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   NL_TRY(Outcome outcome, outcome_of(context, ledger, folder, *recorded, given));
   outcome.data["workload"] = document["workload"];
   warn(outcome.data, outcome.warnings);
-  warn_of_other_tools(outcome.warnings);
+  warn_of_other_tools(*context.environment, outcome.warnings);
   const auto& notices = recorded->markers.notices;
   outcome.warnings.insert(outcome.warnings.end(), notices.begin(), notices.end());
   return outcome;

@@ -78,7 +78,7 @@ json options_of(const json& parameters) {
 
 using Documents = std::vector<std::pair<std::string, std::string>>;
 
-Documents documents_of(const json& report, const std::set<std::string>& formats) {
+Documents documents_of(const report::Report& report, const std::set<std::string>& formats) {
   Documents documents;
   if (formats.contains("json")) documents.emplace_back("report.json", report::report_text(report));
   if (formats.contains("html")) documents.emplace_back("report.html", report::html_document(report));
@@ -94,7 +94,7 @@ Result<Outcome> write_reports(Context& context, const json& parameters) {
   const std::string folder = parameters["output"];
   NL_TRY(const auto formats, formats_of(parameters["format"]));
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_TRY(const json report, make_run_report(context, named, options_of(parameters)));
+  NL_TRY(const auto report, make_run_report(context, named, options_of(parameters)));
   NL_CHECK(make_folders(folder));
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"folder", folder}, {"files", json::array()}};
@@ -168,7 +168,8 @@ Result<Outcome> verify_report(Context& context, const json& parameters) {
   }
   NL_CHECK(check_options(report["options"]));
   NL_TRY(const auto named, run_of_report(context, report["run"]["run_id"]));
-  NL_TRY(json now, make_run_report(context, named, options_now(report["options"], parameters)));
+  NL_TRY(const auto made, make_run_report(context, named, options_now(report["options"], parameters)));
+  json now = report::report_tree(made);
   const auto labels = report::other_labels(report, now);
   for (const char* key : {"options", "labels"}) now[key] = report[key];
   const auto found = report::differences(report, now, kDifferencesShown);

@@ -158,7 +158,7 @@ void add_evaluation(json& file, const Rule& rule, const analyze::MetricSet& metr
   file["case"] = !evaluation.findings.empty()     ? "fires"
                  : evaluation.abstentions.empty() ? "silent"
                                                   : "abstains";
-  file["evaluation"] = analyze::to_json(evaluation);
+  file["evaluation"] = to_json_tree(evaluation);
 }
 
 Result<std::optional<analyze::MetricSet>> case_of(const json& parameters) {

@@ -30,9 +30,15 @@ constexpr char kResult[] = R"({
                "ops", "layers", "top_of", "top", "tables", "bundle_bytes", "labels", "past_labels", "tags",
                "notes", "baselines"]})";
 
-std::string next_query(const json& data) {
+/// What the text shows of times besides `data`.
+struct ShownTimes {
+  std::optional<IterationTimes> iterations;
+  std::optional<analyze::RecordedTimes> recorded;
+};
+
+std::string next_query(const json& data, const ShownTimes& times) {
   const std::string top_of = data["top_of"];
-  const bool is_sampled = !data["recorded_times"].is_null() && !data["recorded_times"]["functions"].empty();
+  const bool is_sampled = times.recorded && !times.recorded->functions.empty();
   if (data["top"].empty() && is_sampled)
     return "SELECT stack, sum(weight) AS total_ns FROM samples GROUP BY stack ORDER BY total_ns DESC LIMIT "
            "20";
@@ -57,8 +63,11 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
   NL_TRY(const auto files, store::run_files(named.bundle));
   NL_TRY(json data, store::summarize_run(engine, files, parameters["top"]));
-  NL_TRY(data["iterations"], iteration_times(files));
-  NL_TRY(data["recorded_times"], recorded_times(files, parameters["top"]));
+  ShownTimes times;
+  NL_TRY(times.iterations, iteration_times(files));
+  NL_TRY(times.recorded, recorded_times(files, parameters["top"]));
+  data["iterations"] = to_json_tree(times.iterations);
+  data["recorded_times"] = to_json_tree(times.recorded);
   data["run_id"] = named.run_id;
   data["format"] = document["sources"][0]["format"];
   data["backend"] = document["software"]["backend"];
@@ -79,8 +88,9 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome;
   outcome.data = std::move(data);
   const std::string id = short_id(named.run_id);
-  outcome.next.push_back(suggested("query", {{"run", id}, {"sql", next_query(outcome.data)}}));
+  outcome.next.push_back(suggested("query", {{"run", id}, {"sql", next_query(outcome.data, times)}}));
   outcome.next.push_back(suggested("verify", {{"run", id}}));
+  outcome.answer = std::move(times);
   return outcome;
 }
 
@@ -192,6 +202,7 @@ std::string layers_text(const json& layers, const TextStyle& style) {
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const auto& data = outcome.data;
+  const auto& times = answer_of<ShownTimes>(outcome);
   const auto& sources = data["sources"];
   const std::string what =
       sources.size() == 1 ? sources[0]["role"].get<std::string>() : fmt::format("files ({})", sources.size());
@@ -211,7 +222,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     out += fmt::format("  {}  {}{}\n", dim("window  ", style), duration_text(data["window"]["dur_ns"]),
                        steps > 0 ? " with " + counted(steps, "step") : "");
   }
-  out += iteration_text(data["iterations"], style);
+  out += iteration_text(times.iterations, style);
   const auto& kernels = data["kernels"];
   if (kernels["count"] != 0) {
     const std::string all =
@@ -227,7 +238,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   }
   out += layers_text(data["layers"], style);
   return out + records_text(data, style) + top_text(data, style) +
-         recorded_times_text(data["recorded_times"], style);
+         recorded_times_text(times.recorded, style);
 }
 
 }  // namespace

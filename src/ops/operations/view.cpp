@@ -115,7 +115,7 @@ Result<Page> page_of(Context& context, const json& runs) {
                    {{"base", json::array({"RUN..."})}, {"new", json::array({"RUN..."})}, {"html", "FILE"}}),
          suggested("view", {{"runs", json::array({"FILE"})}})}};
   if (runs.size() == 1 && context.host_paths && is_page(runs[0])) return page_of_file(runs[0]);
-  NL_TRY(const std::string folder, page_folder());
+  NL_TRY(const std::string folder, page_folder(*context.environment));
   remove_old_pages(folder);
   return runs.size() == 1 ? page_of_run(context, folder, runs[0]) : page_of_two(context, folder, runs);
 }
@@ -124,12 +124,12 @@ Result<Page> page_of(Context& context, const json& runs) {
 
 Result<void> show(const Context& context, json& data) {
   const std::string page = data["page"];
-  NL_TRY(const auto command, browser_command(page));
+  NL_TRY(const auto command, browser_command(*context.environment, page));
   if (command.empty()) {
-    data["fetch"] = fetch_line(page, context.principal);
+    data["fetch"] = fetch_line(*context.environment, page, context.principal);
     return {};
   }
-  auto started = start_detached(command);
+  auto started = start_detached(*context.environment, command);
   if (!started) {
     started.error().hint = "name another browser with BROWSER=PROGRAM; the page is " + page;
     return started;

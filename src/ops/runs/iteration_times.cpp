@@ -14,8 +14,6 @@
 namespace nl::ops {
 namespace {
 
-using nlohmann::json;
-
 struct Pass {
   int64_t warm_up = 0;
   std::vector<double> wall = {}, cpu = {};  ///< sorted
@@ -63,26 +61,28 @@ Result<Passes> read_passes(store::Connection& connection) {
   return passes;
 }
 
-json whole(double ns) {
+int64_t whole(double ns) {
   return static_cast<int64_t>(std::llround(ns));
 }
-json whole(const std::optional<double>& ns) {
-  return ns ? whole(*ns) : json(nullptr);
+std::optional<int64_t> whole(const std::optional<double>& ns) {
+  return ns ? std::optional(whole(*ns)) : std::nullopt;
 }
 
-json pass_json(const std::string& name, const Pass& pass) {
-  json figures = {{"pass", name}, {"iterations", pass.wall.size()}, {"warm_up", pass.warm_up}};
-  if (pass.wall.empty()) return figures;
-  const auto interval = stats::median_interval(pass.wall);
-  figures.update({{"median_ns", whole(stats::median(pass.wall))},
-                  {"low_ns", interval ? whole(interval->low) : json(nullptr)},
-                  {"high_ns", interval ? whole(interval->high) : json(nullptr)},
-                  {"p90_ns", whole(stats::tail_quantile(pass.wall, 0.9))},
-                  {"p99_ns", whole(stats::tail_quantile(pass.wall, 0.99))},
-                  {"min_ns", whole(pass.wall.front())},
-                  {"max_ns", whole(pass.wall.back())},
-                  {"cpu_ns", pass.cpu.empty() ? json(nullptr) : whole(stats::median(pass.cpu))}});
-  return figures;
+PassTimes times_of(const std::string& name, const Pass& pass) {
+  PassTimes times{name, static_cast<int64_t>(pass.wall.size()), pass.warm_up, {}};
+  if (pass.wall.empty()) return times;
+  PassFigures figures{.median_ns = whole(stats::median(pass.wall)),
+                      .p90_ns = whole(stats::tail_quantile(pass.wall, 0.9)),
+                      .p99_ns = whole(stats::tail_quantile(pass.wall, 0.99)),
+                      .min_ns = whole(pass.wall.front()),
+                      .max_ns = whole(pass.wall.back())};
+  if (const auto interval = stats::median_interval(pass.wall)) {
+    figures.low_ns = whole(interval->low);
+    figures.high_ns = whole(interval->high);
+  }
+  if (!pass.cpu.empty()) figures.cpu_ns = whole(stats::median(pass.cpu));
+  times.figures = figures;
+  return times;
 }
 
 bool is_profiled(const std::string& pass) {
@@ -103,72 +103,77 @@ std::vector<double> turn_ratios(const std::vector<Block>& blocks, std::vector<do
   return stats::sorted(std::move(ratios));
 }
 
-void add_ratio(json& overhead, const std::string& prefix, const std::vector<double>& ratios) {
+/// Of the wall or of the processor time.
+template <class Ratio>
+void add_ratio(Overhead& overhead, std::optional<Ratio>& ratio, const std::vector<double>& ratios) {
   if (ratios.empty()) return;
-  const auto interval = stats::median_interval(ratios);
-  overhead["turns"] = ratios.size();
-  overhead[prefix + "ratio"] = stats::median(ratios);
-  overhead[prefix + "low"] = interval ? json(interval->low) : json(nullptr);
-  overhead[prefix + "high"] = interval ? json(interval->high) : json(nullptr);
+  overhead.turns = static_cast<int64_t>(ratios.size());
+  ratio = Ratio{.ratio = stats::median(ratios)};
+  if (const auto interval = stats::median_interval(ratios)) {
+    ratio->low = interval->low;
+    ratio->high = interval->high;
+  }
 }
 
 /// "2.13 (2.04 to 2.24)", or empty.
-std::string ratio_text(const json& overhead) {
-  if (!overhead.contains("ratio") || overhead["ratio"].is_null()) return {};
-  std::string text = fmt::format("{:.3f}", overhead["ratio"].get<double>());
-  if (!overhead["low"].is_null())
-    text += fmt::format(" ({:.3f} to {:.3f})", overhead["low"].get<double>(), overhead["high"].get<double>());
+std::string ratio_text(const Overhead& overhead) {
+  if (!overhead.wall) return {};
+  std::string text = fmt::format("{:.3f}", overhead.wall->ratio);
+  if (overhead.wall->low)
+    text += fmt::format(" ({:.3f} to {:.3f})", *overhead.wall->low, overhead.wall->high.value_or(0));
   return text;
 }
 
-std::string tail_text(const json& pass) {
+std::string tail_text(const PassFigures& figures) {
   std::string text;
-  for (const auto& [name, key] : {std::pair{"p90", "p90_ns"}, std::pair{"p99", "p99_ns"}}) {
-    if (!pass[key].is_null()) text += fmt::format(", {} {}", name, duration_text(pass[key]));
+  for (const auto& [name, ns] : {std::pair{"p90", figures.p90_ns}, std::pair{"p99", figures.p99_ns}}) {
+    if (ns) text += fmt::format(", {} {}", name, duration_text(*ns));
   }
   return text;
 }
 
 /// One for each pass, "unprofiled: median ...", and one for the overhead.
-std::vector<std::string> lines_of(const json& times) {
+std::vector<std::string> lines_of(const std::optional<IterationTimes>& times) {
   std::vector<std::string> lines;
-  if (times.is_null()) return lines;
-  for (const json& pass : times["passes"]) {
-    if (!pass.contains("median_ns")) continue;
-    const std::string name = pass["pass"];
-    std::string line = fmt::format("{}: median {}", name, duration_text(pass["median_ns"]));
-    if (!pass["low_ns"].is_null())
-      line += fmt::format(" ({} to {})", duration_text(pass["low_ns"]), duration_text(pass["high_ns"]));
-    line += fmt::format("{}; {}", tail_text(pass), counted(pass["iterations"], "iteration"));
-    lines.insert(name == "unprofiled" ? lines.begin() : lines.end(), std::move(line));
+  if (!times) return lines;
+  for (const PassTimes& pass : times->passes) {
+    if (!pass.figures) continue;
+    const PassFigures& figures = *pass.figures;
+    std::string line = fmt::format("{}: median {}", pass.pass, duration_text(figures.median_ns));
+    if (figures.low_ns)
+      line += fmt::format(" ({} to {})", duration_text(*figures.low_ns),
+                          duration_text(figures.high_ns.value_or(0)));
+    line += fmt::format("{}; {}", tail_text(figures), counted(pass.iterations, "iteration"));
+    lines.insert(pass.pass == "unprofiled" ? lines.begin() : lines.end(), std::move(line));
   }
-  const std::string ratio = ratio_text(times["overhead"]);
+  const std::string ratio = ratio_text(times->overhead);
   if (!ratio.empty()) lines.push_back("the profiler makes an iteration " + ratio + " times as long");
   return lines;
 }
 
 }  // namespace
 
-Result<json> iteration_times(store::Connection& connection, const store::RunFiles& files) {
-  if (!files.tables.contains("iterations")) return json(nullptr);
+Result<std::optional<IterationTimes>> iteration_times(store::Connection& connection,
+                                                      const store::RunFiles& files) {
+  if (!files.tables.contains("iterations")) return std::optional<IterationTimes>();
   NL_CHECK(store::create_views(connection, files, false, {"iterations"}));
   NL_TRY(const Passes passes, read_passes(connection));
-  json list = json::array();
-  for (const auto& [name, pass] : passes.by_name) list.push_back(pass_json(name, pass));
-  json overhead = json::object();
-  add_ratio(overhead, "", turn_ratios(passes.blocks, &Block::wall));
-  add_ratio(overhead, "cpu_", turn_ratios(passes.blocks, &Block::cpu));
-  return json{{"passes", list}, {"overhead", overhead}};
+  IterationTimes times;
+  for (const auto& [name, pass] : passes.by_name) times.passes.push_back(times_of(name, pass));
+  Overhead& overhead = times.overhead;
+  add_ratio(overhead, overhead.wall, turn_ratios(passes.blocks, &Block::wall));
+  add_ratio(overhead, overhead.cpu, turn_ratios(passes.blocks, &Block::cpu));
+  return std::optional(std::move(times));
 }
 
-Result<json> iteration_times(const store::RunFiles& files) {
-  if (!files.tables.contains("iterations")) return json(nullptr);
+Result<std::optional<IterationTimes>> iteration_times(const store::RunFiles& files) {
+  if (!files.tables.contains("iterations")) return std::optional<IterationTimes>();
   NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
   NL_TRY(auto connection, engine->connect());
   return iteration_times(connection, files);
 }
 
-std::string iteration_text(const json& times, const TextStyle& style) {
+std::string iteration_text(const std::optional<IterationTimes>& times, const TextStyle& style) {
   std::string out;
   for (const std::string& line : lines_of(times)) {
     const std::string label = out.empty() ? "times   " : "        ";
@@ -177,12 +182,10 @@ std::string iteration_text(const json& times, const TextStyle& style) {
   return out;
 }
 
-std::string overhead_warning(const json& times) {
+std::string overhead_warning(const std::optional<IterationTimes>& times) {
   constexpr double kWorthSaying = 1.05;
-  if (times.is_null() || !times["overhead"].contains("ratio")) return {};
-  const json& ratio = times["overhead"]["ratio"];
-  if (ratio.is_null() || ratio.get<double>() < kWorthSaying) return {};
-  return "the profiler made an iteration " + ratio_text(times["overhead"]) +
+  if (!times || !times->overhead.wall || times->overhead.wall->ratio < kWorthSaying) return {};
+  return "the profiler made an iteration " + ratio_text(times->overhead) +
          " times as long: compare shares, and take times from the unprofiled pass (neurolens show)";
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 // Iterations that were timed from outside, summed up: how long one takes, and what the profiler adds to it.
 
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "base/json.h"
+#include "base/described.h"
 #include "base/result.h"
 #include "ops/operation.h"
 #include "store/engine.h"
@@ -11,19 +13,98 @@
 
 namespace nl::ops {
 
-/// {passes: [{pass, iterations, warm_up, median_ns, low_ns, high_ns, p90_ns, p99_ns, min_ns, max_ns,
-/// cpu_ns}], overhead: {turns, ratio, low, high, cpu_ratio, cpu_low, cpu_high}}; null if the run has none.
-/// Warm-up counts in no figure; what a sample is too small to say is null.
-Result<nlohmann::json> iteration_times(store::Connection& connection, const store::RunFiles& files);
+/// What the iterations of one pass say of their time; what the sample is too small to say has no value.
+struct PassFigures {
+  int64_t median_ns = 0;
+  std::optional<int64_t> low_ns = {}, high_ns = {}, p90_ns = {}, p99_ns = {};
+  int64_t min_ns = 0, max_ns = 0;
+  std::optional<int64_t> cpu_ns = {};
+
+  static constexpr auto fields() {
+    using P = PassFigures;
+    return std::tuple{field("median_ns", &P::median_ns),
+                      field("low_ns", &P::low_ns, "lower end of the interval around the median"),
+                      field("high_ns", &P::high_ns, "upper end of it"),
+                      field("p90_ns", &P::p90_ns),
+                      field("p99_ns", &P::p99_ns),
+                      field("min_ns", &P::min_ns),
+                      field("max_ns", &P::max_ns),
+                      field("cpu_ns", &P::cpu_ns, "median of the processor time")};
+  }
+};
+
+struct PassTimes {
+  std::string pass = {};
+  int64_t iterations = 0;
+  int64_t warm_up = 0;
+  std::optional<PassFigures> figures = {};  ///< none without iterations
+
+  static constexpr auto fields() {
+    using P = PassTimes;
+    return std::tuple{field("pass", &P::pass, "unprofiled, profiled, …"), field("iterations", &P::iterations),
+                      field("warm_up", &P::warm_up, "iterations before, which count in no figure"),
+                      merged(&P::figures)};
+  }
+};
+
+/// How much longer an iteration takes under the profiler, by turns of both passes.
+struct OverheadWall {
+  double ratio = 0;
+  std::optional<double> low = {}, high = {};
+
+  static constexpr auto fields() {
+    using O = OverheadWall;
+    return std::tuple{field("ratio", &O::ratio, "profiled over unprofiled time"),
+                      field("low", &O::low, "lower end of its interval"),
+                      field("high", &O::high, "upper end of it")};
+  }
+};
+
+struct OverheadCpu {
+  double ratio = 0;
+  std::optional<double> low = {}, high = {};
+
+  static constexpr auto fields() {
+    using O = OverheadCpu;
+    return std::tuple{field("cpu_ratio", &O::ratio, "profiled over unprofiled processor time"),
+                      field("cpu_low", &O::low, "lower end of its interval"),
+                      field("cpu_high", &O::high, "upper end of it")};
+  }
+};
+
+struct Overhead {
+  std::optional<int64_t> turns = {};
+  std::optional<OverheadWall> wall = {};
+  std::optional<OverheadCpu> cpu = {};
+
+  static constexpr auto fields() {
+    using O = Overhead;
+    return std::tuple{field_if_any("turns", &O::turns, "pairs of blocks that were compared"),
+                      merged(&O::wall), merged(&O::cpu)};
+  }
+};
+
+struct IterationTimes {
+  std::vector<PassTimes> passes = {};
+  Overhead overhead = {};
+
+  static constexpr auto fields() {
+    return std::tuple{field("passes", &IterationTimes::passes), field("overhead", &IterationTimes::overhead)};
+  }
+};
+
+/// Nothing if the run has none.
+Result<std::optional<IterationTimes>> iteration_times(store::Connection& connection,
+                                                      const store::RunFiles& files);
 
 /// The same for a run of its own.
-Result<nlohmann::json> iteration_times(const store::RunFiles& files);
+Result<std::optional<IterationTimes>> iteration_times(const store::RunFiles& files);
 
 /// A line for each pass and one for the overhead, beside the other lines of a run; nothing if there are none.
-std::string iteration_text(const nlohmann::json& times, const TextStyle& style);
+std::string iteration_text(const std::optional<IterationTimes>& times, const TextStyle& style);
 
 /// That figures of the profile are not those of an undisturbed run, if it costs more than a twentieth; else
 /// empty.
-std::string overhead_warning(const nlohmann::json& times);
+std::string overhead_warning(const std::optional<IterationTimes>& times);
 
 }  // namespace nl::ops

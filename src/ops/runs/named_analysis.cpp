@@ -27,11 +27,10 @@ Result<analyze::MetricSet> metrics_of_run(const NamedRun& run, const std::string
 
 Result<void> keep_predictions(const Context& context, store::Ledger& ledger, const NamedRun& run,
                               const analyze::RunAnalysis& analysis) {
-  const std::string window = analysis.data["window"]["name"];
-  const int64_t window_ns = analysis.data["window"]["total_ns"];
+  const analyze::WindowAnswer& window = analysis.data.window;
   return ledger.change_state([&](store::State& state) -> Result<void> {
     for (const auto& device : analysis.devices) {
-      const auto said = analyze::predictions_of(device.evaluation.findings, window, device.device, window_ns);
+      const auto said = analyze::predictions_of(device.evaluation.findings, window.name, device.device, window.total_ns);
       NL_CHECK(state.add_predictions(run.run_id, said, act_of(context)));
     }
     return {};

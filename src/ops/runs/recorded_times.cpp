@@ -8,7 +8,10 @@
 namespace nl::ops {
 namespace {
 
-using nlohmann::json;
+using analyze::RecordedFunction;
+using analyze::RecordedScope;
+using analyze::RecordedTimes;
+using analyze::RecordedWait;
 
 // A scope's own time is its duration less that of the scopes directly inside of it.
 constexpr char kScopes[] = R"(
@@ -39,117 +42,122 @@ constexpr char kWaits[] = R"(
   SELECT name, count(*)::BIGINT AS times, try_cast(sum(dur_ns) AS BIGINT) AS total_ns
   FROM spans WHERE category = 'off_cpu' GROUP BY name ORDER BY name DESC)";
 
-json number_or_null(const store::Chunk& chunk, size_t column, size_t row) {
-  return chunk.is_null(column, row) ? json(nullptr) : json(chunk.int64s(column)[row]);
+std::optional<int64_t> number_or_none(const store::Chunk& chunk, size_t column, size_t row) {
+  return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);
 }
 
-Result<json> rows_of(store::Connection& connection, const std::string& sql,
-                     const std::vector<const char*>& numbers) {
-  json rows = json::array();
+std::optional<std::string> name_or_none(const store::Chunk& chunk, size_t row) {
+  return chunk.is_null(0, row) ? std::nullopt : std::optional(std::string(chunk.text(0, row)));
+}
+
+/// A row of the list for each row of the query.
+template <class Row, class ToRow>
+Result<std::vector<Row>> rows_of(store::Connection& connection, const std::string& sql, ToRow&& to_row) {
+  std::vector<Row> rows;
   NL_CHECK(connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) {
-      json row = {{"name", chunk.is_null(0, i) ? json(nullptr) : json(std::string(chunk.text(0, i)))}};
-      for (size_t n = 0; n < numbers.size(); n++) row[numbers[n]] = number_or_null(chunk, n + 1, i);
-      rows.push_back(std::move(row));
-    }
+    for (size_t i = 0; i < chunk.size(); i++) rows.push_back(to_row(chunk, i));
     return {};
   }));
   return rows;
 }
 
-void add_shares(json& functions) {
-  for (json& row : functions) {
-    const json all = row["all_ns"], own = row["own_ns"];
-    const bool is_known = !own.is_null() && !all.is_null() && all > 0;
-    row["share"] = is_known ? json(own.get<double>() / all.get<double>()) : json(nullptr);
-  }
+Result<std::vector<RecordedScope>> scopes_of(store::Connection& connection, const std::string& sql) {
+  return rows_of<RecordedScope>(connection, sql, [](const store::Chunk& chunk, size_t i) {
+    return RecordedScope{name_or_none(chunk, i), number_or_none(chunk, 1, i), number_or_none(chunk, 2, i),
+                         number_or_none(chunk, 3, i)};
+  });
 }
 
-std::string time_of(const json& ns) {
-  return ns.is_null() ? "unknown" : duration_text(ns);
+Result<std::vector<RecordedFunction>> functions_of(store::Connection& connection, const std::string& sql) {
+  return rows_of<RecordedFunction>(connection, sql, [](const store::Chunk& chunk, size_t i) {
+    RecordedFunction row{name_or_none(chunk, i), number_or_none(chunk, 1, i), number_or_none(chunk, 2, i),
+                         number_or_none(chunk, 3, i)};
+    if (row.own_ns && row.all_ns.value_or(0) > 0)
+      row.share = static_cast<double>(*row.own_ns) / static_cast<double>(*row.all_ns);
+    return row;
+  });
 }
 
-std::string name_of(const json& row, const TextStyle& style) {
+Result<std::vector<RecordedWait>> waits_of(store::Connection& connection, const std::string& sql) {
+  return rows_of<RecordedWait>(connection, sql, [](const store::Chunk& chunk, size_t i) {
+    return RecordedWait{name_or_none(chunk, i), number_or_none(chunk, 1, i), number_or_none(chunk, 2, i)};
+  });
+}
+
+std::string time_of(const std::optional<int64_t>& ns) {
+  return ns ? duration_text(*ns) : "unknown";
+}
+
+std::string shown_name(const std::optional<std::string>& name, const TextStyle& style) {
   const size_t width = style.width > 70 ? static_cast<size_t>(style.width) - 40 : 30;
-  return shortened(row["name"].is_null() ? "(no name)" : row["name"].get<std::string>(), width);
+  return shortened(name.value_or("(no name)"), width);
 }
 
-std::string scopes_text(const json& scopes, const TextStyle& style) {
+std::string scopes_text(const std::vector<RecordedScope>& scopes, const TextStyle& style) {
   if (scopes.empty()) return "";
   using enum TextTable::Align;
   TextTable table({kRight, kRight, kRight, kLeft});
   table.add({"own", "total", "calls", "scope"});
-  for (const json& row : scopes)
-    table.add({time_of(row["own_ns"]), time_of(row["total_ns"]), grouped(row["calls"]), name_of(row, style)});
+  for (const RecordedScope& row : scopes)
+    table.add({time_of(row.own_ns), time_of(row.total_ns), grouped(row.calls.value_or(0)),
+               shown_name(row.name, style)});
   return "\n" + bold("Top scopes, by the time that no scope inside of them has", style) + "\n" +
          table.text("  ", true, style);
 }
 
-std::string functions_text(const json& functions, const char* title, const TextStyle& style) {
+std::string functions_text(const std::vector<RecordedFunction>& functions, const char* title,
+                           const TextStyle& style) {
   if (functions.empty()) return "";
   using enum TextTable::Align;
   TextTable table({kRight, kRight, kRight, kLeft});
   table.add({"share", "own", "total", "function"});
-  for (const json& row : functions)
-    table.add({row["share"].is_null() ? "-" : percent_text(row["share"]), time_of(row["own_ns"]),
-               time_of(row["total_ns"]), name_of(row, style)});
+  for (const RecordedFunction& row : functions)
+    table.add({row.share ? percent_text(*row.share) : "-", time_of(row.own_ns), time_of(row.total_ns),
+               shown_name(row.name, style)});
   return "\n" + bold(title, style) + "\n" + table.text("  ", true, style);
 }
 
 /// "Threads did not run: waiting 12.3 s (40 times), preempted 2.1 ms (7 times)"
-std::string waits_text(const json& waits) {
+std::string waits_text(const std::vector<RecordedWait>& waits) {
   std::string text;
-  for (const json& row : waits)
-    text +=
-        fmt::format("{} {} {} ({})", text.empty() ? "Threads did not run:" : ",",
-                    row["name"].get<std::string>(), time_of(row["total_ns"]), counted(row["times"], "time"));
+  for (const RecordedWait& row : waits)
+    text += fmt::format("{} {} {} ({})", text.empty() ? "Threads did not run:" : ",", row.name.value_or(""),
+                        time_of(row.total_ns), counted(row.times.value_or(0), "time"));
   return text.empty() ? "" : "\n" + text + "\n";
 }
 
 }  // namespace
 
-Result<json> recorded_times(const store::RunFiles& files, int64_t top) {
-  if (!files.formats.contains("recording")) return json(nullptr);
+Result<std::optional<RecordedTimes>> recorded_times(const store::RunFiles& files, int64_t top) {
+  if (!files.formats.contains("recording")) return std::optional<RecordedTimes>();
   NL_TRY(auto engine, store::Engine::open(store::summary_engine()));
   NL_TRY(auto connection, engine->connect());
   NL_CHECK(store::create_views(connection, files, false, {"spans", "span_tree", "samples", "tracks"}));
-  const auto has = [&](const char* table) { return files.tables.contains(table); };
-  json times = {{"scopes", json::array()},
-                {"functions", json::array()},
-                {"python", json::array()},
-                {"waits", json::array()},
-                {"queries",
-                 {{"scopes", kScopes + std::to_string(top)},
-                  {"functions", fmt::format(kFunctions, false, top)},
-                  {"python", fmt::format(kFunctions, true, top)},
-                  {"waits", kWaits}}}};
-  const auto ask = [&](const char* key, const std::vector<const char*>& numbers) -> Result<void> {
-    NL_TRY(times[key], rows_of(connection, times["queries"][key], numbers));
-    return {};
-  };
-  if (has("spans")) {
-    NL_CHECK(ask("scopes", {"calls", "own_ns", "total_ns"}));
-    NL_CHECK(ask("waits", {"times", "total_ns"}));
+  RecordedTimes times;
+  times.queries = {kScopes + std::to_string(top), fmt::format(kFunctions, false, top),
+                   fmt::format(kFunctions, true, top), kWaits};
+  if (files.tables.contains("spans")) {
+    NL_TRY(times.scopes, scopes_of(connection, times.queries.scopes));
+    NL_TRY(times.waits, waits_of(connection, times.queries.waits));
   }
-  for (const char* const key : {"functions", "python"}) {
-    if (!has("samples")) break;
-    NL_CHECK(ask(key, {"own_ns", "total_ns", "all_ns"}));
-    add_shares(times[key]);
+  if (files.tables.contains("samples")) {
+    NL_TRY(times.functions, functions_of(connection, times.queries.functions));
+    NL_TRY(times.python, functions_of(connection, times.queries.python));
   }
-  return times;
+  return std::optional(std::move(times));
 }
 
-Result<json> recorded_part(const store::RunFiles& files, const std::string& window, int64_t top) {
-  return window == "whole" ? recorded_times(files, top) : json(nullptr);
+Result<std::optional<RecordedTimes>> recorded_part(const store::RunFiles& files, const std::string& window,
+                                                   int64_t top) {
+  return window == "whole" ? recorded_times(files, top) : std::optional<RecordedTimes>();
 }
 
-std::string recorded_times_text(const json& times, const TextStyle& style) {
-  if (times.is_null()) return "";
-  return scopes_text(times["scopes"], style) +
-         functions_text(times["functions"], "Top functions, share of the sampled processor time", style) +
-         functions_text(times["python"], "Top Python functions, with what they call in C as their own",
-                        style) +
-         waits_text(times["waits"]);
+std::string recorded_times_text(const std::optional<RecordedTimes>& times, const TextStyle& style) {
+  if (!times) return "";
+  return scopes_text(times->scopes, style) +
+         functions_text(times->functions, "Top functions, share of the sampled processor time", style) +
+         functions_text(times->python, "Top Python functions, with what they call in C as their own", style) +
+         waits_text(times->waits);
 }
 
 }  // namespace nl::ops

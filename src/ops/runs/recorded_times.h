@@ -1,26 +1,24 @@
 #pragma once
-// Where the time of a recorded program went: its scopes by the time that is their own, and the functions that
-// were sampled.
+// Where the time of a recorded program went (analyze/answer/recorded_times.h), read from its tables.
 
+#include <optional>
 #include <string>
 
-#include "base/json.h"
+#include "analyze/answer/recorded_times.h"
 #include "base/result.h"
 #include "ops/operation.h"
 #include "store/run_views.h"
 
 namespace nl::ops {
 
-/// {scopes: [{name, calls, own_ns, total_ns}], functions and python: [{name, own_ns, total_ns, all_ns,
-/// share}], waits: [{name, times, total_ns}], queries: the SQL of each}, the longest own times first, at most
-/// `top` of each; null if the run is of no recording. A function that calls itself counts once in `total_ns`;
-/// `all_ns` is that of all samples, and `share` the own part of it.
-Result<nlohmann::json> recorded_times(const store::RunFiles& files, int64_t top);
+/// At most `top` rows of each list; nothing if the run is of no recording.
+Result<std::optional<analyze::RecordedTimes>> recorded_times(const store::RunFiles& files, int64_t top);
 
-/// The same for an analysis: null if its window is not the whole run.
-Result<nlohmann::json> recorded_part(const store::RunFiles& files, const std::string& window, int64_t top);
+/// The same for an analysis: nothing if its window is not the whole run.
+Result<std::optional<analyze::RecordedTimes>> recorded_part(const store::RunFiles& files,
+                                                            const std::string& window, int64_t top);
 
-/// A table of each; nothing if there are none.
-std::string recorded_times_text(const nlohmann::json& times, const TextStyle& style);
+/// A table of each; empty if there are none.
+std::string recorded_times_text(const std::optional<analyze::RecordedTimes>& times, const TextStyle& style);
 
 }  // namespace nl::ops

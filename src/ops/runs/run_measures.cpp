@@ -1,9 +1,6 @@
 #include "ops/runs/run_measures.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 
 #include "analyze/metrics/definitions.h"
 #include "base/files.h"
@@ -109,15 +106,16 @@ struct Measures {
 };
 
 json figures_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
-  json out = {{"schema", kSchema}, {"run_id", run.run_id}, {"total_ns", analysis.data["window"]["total_ns"]}};
+  json out = {{"schema", kSchema}, {"run_id", run.run_id}, {"total_ns", analysis.data.window.total_ns}};
   out["devices"] = json::array();
-  for (const json& device : analysis.data["devices"]) out["devices"].push_back(device_measures(device));
-  out["steps"] = steps_measures(analysis.data["steps"], analysis.step_durations_ns);
+  for (const auto& device : analysis.data.devices)
+    out["devices"].push_back(device_measures(to_json_tree(device)));
+  out["steps"] = steps_measures(to_json_tree(analysis.data.steps), analysis.step_durations_ns);
   return out;
 }
 
 json tables_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
-  const json& data = analysis.data;
+  const json data = to_json_tree(analysis.data);
   json out = {{"schema", kSchema}, {"run_id", run.run_id}};
   out["kernels"] = kernel_rows(data["top_kernels"]);
   out["ops"] = op_rows(data["top_ops"]);
@@ -178,10 +176,7 @@ Result<Measures> read_both(const NamedRun& run, MeasureDetail detail) {
 }
 
 Result<void> write_aside(const NamedRun& run, const std::string& path, const json& document) {
-  static std::atomic<int> next = 0;
-  const std::string aside = run.bundle + "/derived/" + store::kDerivedAside + std::to_string(::getpid()) +
-                            "-measures-" + std::to_string(next++);
-  NL_TRY(NewFile file, NewFile::create(aside));
+  NL_TRY(NewFile file, NewFile::create(run.bundle + "/derived/" + store::kDerivedAside));
   NL_CHECK(file.write(document.dump(-1, ' ', false, json::error_handler_t::replace)));
   NL_CHECK(file.finish(path, true));
   return {};

@@ -1,0 +1,83 @@
+#pragma once
+// Analysis: the answer to "where did the time go" for one run and one window. Reports and texts are made
+// from this struct; its JSON and the schema of that come from the same list of fields.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/answer/clocks.h"
+#include "analyze/answer/collectives.h"
+#include "analyze/answer/counters.h"
+#include "analyze/answer/device.h"
+#include "analyze/answer/recorded_times.h"
+#include "analyze/answer/tables.h"
+#include "analyze/answer/window.h"
+#include "analyze/rules/finding.h"
+
+namespace nl::analyze {
+
+struct FindingOnDevice {
+  Finding finding = {};
+  DeviceName on = {};
+
+  static constexpr auto fields() {
+    return std::tuple{merged(&FindingOnDevice::finding), merged(&FindingOnDevice::on)};
+  }
+};
+
+struct AbstentionOnDevice {
+  Abstention abstention = {};
+  DeviceName on = {};
+
+  static constexpr auto fields() {
+    return std::tuple{merged(&AbstentionOnDevice::abstention), merged(&AbstentionOnDevice::on)};
+  }
+};
+
+struct Analysis {
+  WindowAnswer window = {};
+  std::vector<LimiterAnswer> limiters = {};
+  std::vector<DeviceAnswer> devices = {};
+  StepsAnswer steps = {};
+  std::vector<CoverageAnswer> coverage = {};
+  std::vector<KernelAnswer> top_kernels = {};
+  std::vector<OpAnswer> top_ops = {};
+  std::vector<ModuleAnswer> top_modules = {};
+  std::vector<PhaseAnswer> phases = {};
+  std::vector<NotShown> not_shown = {};
+  std::optional<EngineLayers> layers = {};
+  CollectivesAnswer collectives = {};
+  std::optional<CountersAnswer> counters = {};
+  ClocksAnswer clocks = {};
+  std::optional<LaunchMatches> launch_matches = {};
+  std::vector<FindingOnDevice> findings = {};
+  std::vector<AbstentionOnDevice> abstentions = {};
+  std::optional<RecordedTimes> recorded_times = {};  ///< whoever wants it adds it
+
+  static constexpr auto fields() {
+    using A = Analysis;
+    return std::tuple{
+        field("window", &A::window),
+        field("limiters", &A::limiters, "what takes the time of the window, the largest first; together they are it"),
+        field("devices", &A::devices),
+        field("steps", &A::steps),
+        field("coverage", &A::coverage, "how much of the kernel time is known to belong to something, by device"),
+        field("top_kernels", &A::top_kernels, "kernels and copies by time, device after device"),
+        field("top_ops", &A::top_ops, "ops by time, device after device; layers of an engine if there are no ops"),
+        field("top_modules", &A::top_modules, "modules by device time"),
+        field("phases", &A::phases, "phases of an LLM"),
+        field("not_shown", &A::not_shown, "what the tables leave out, by device"),
+        field("layers", &A::layers, "of a compiled engine; null without such"),
+        field("collectives", &A::collectives),
+        field("counters", &A::counters, "what a counter profiler says of launches, by kernel; null without such"),
+        field("clocks", &A::clocks),
+        field("launch_matches", &A::launch_matches,
+              "replayed launches that were found in the trace; null without both"),
+        field("findings", &A::findings, "most time at stake first"),
+        field("abstentions", &A::abstentions, "rules that could not be asked"),
+        field("recorded_times", &A::recorded_times, "of a recorded program; null without such")};
+  }
+};
+
+}  // namespace nl::analyze

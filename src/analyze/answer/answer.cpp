@@ -1,0 +1,18 @@
+#include <algorithm>
+
+#include "analyze/answer/device.h"
+#include "analyze/answer/window.h"
+
+namespace nl::analyze {
+
+std::string_view device_kind_name(DeviceKind kind) {
+  return kind == DeviceKind::kHost ? "host" : "device";
+}
+
+const Decomposition& StepAnswer::on(const DeviceName& device) const {
+  return std::find_if(devices.begin(), devices.end(),
+                      [&](const StepOnDevice& one) { return one.on == device; })
+      ->time;
+}
+
+}  // namespace nl::analyze
