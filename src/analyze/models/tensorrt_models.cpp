@@ -14,7 +14,7 @@ constexpr char kNoOutput[] = "the shapes of the result are not in the source";
 constexpr size_t kMaxLayerBytes = 1 << 20;
 constexpr int kMaxLayerDepth = 16;
 
-std::string text_of(const Json& object, const char* key) {
+std::string layer_text_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
@@ -35,11 +35,11 @@ std::optional<Weights> weights_of(const Json& layer, const char* key) {
   if (it == layer.end() || !it->is_object()) return std::nullopt;
   const auto count = whole_number(*it, "Count");
   if (!count) return std::nullopt;
-  return Weights{*count, find_dtype(text_of(*it, "Type"))};
+  return Weights{*count, find_dtype(layer_text_of(*it, "Type"))};
 }
 
-/// Layers write a matrix product with weights as a convolution too.
-Known<OpModel> convolution(const OpCall& call, const Json& layer, bool transposed) {
+/// Layers write a matrix product with weights as a layer_convolution too.
+Known<OpModel> layer_convolution(const OpCall& call, const Json& layer, bool transposed) {
   const Tensor* in = call.tensor(0);
   const Tensor* out = call.output();
   const auto weights = weights_of(layer, "Weights");
@@ -55,7 +55,7 @@ Known<OpModel> convolution(const OpCall& call, const Json& layer, bool transpose
 }
 
 /// The operations of a layer over every element of its result.
-Known<OpModel> per_output(const OpCall& call, Count flops, const char* model) {
+Known<OpModel> per_layer_output(const OpCall& call, Count flops, const char* model) {
   const Tensor* out = call.output();
   if (out == nullptr) return Absent{kNoOutput};
   const Tensor* in = call.tensor(0);
@@ -72,12 +72,12 @@ Known<OpModel> pooling(const OpCall& call, const Json& layer) {
       return Absent{"the window is no list of sizes"};
     size = size * static_cast<int64_t>(item.get<uint64_t>());
   }
-  return per_output(call, size, "reduction");
+  return per_layer_output(call, size, "reduction");
 }
 
 Known<OpModel> pointwise(const OpCall& call, const Json& layer) {
   const auto operations = whole_number(layer, "NbOperations");
-  return per_output(call, operations ? *operations : 1, "elementwise");
+  return per_layer_output(call, operations ? *operations : 1, "elementwise");
 }
 
 Known<OpModel> layer_reduction(const OpCall& call) {
@@ -95,18 +95,18 @@ bool is_tensorrt(const OpCall& call) {
 Known<OpModel> tensorrt_model(const OpCall& call) {
   const Json layer = extra_of(call);
   if (!layer.is_object()) return Absent{"the layer information is not valid JSON"};
-  const std::string type = text_of(layer, "ParameterType");
-  if (type == "Convolution") return convolution(call, layer, false);
-  if (type == "Deconvolution") return convolution(call, layer, true);
+  const std::string type = layer_text_of(layer, "ParameterType");
+  if (type == "Convolution") return layer_convolution(call, layer, false);
+  if (type == "Deconvolution") return layer_convolution(call, layer, true);
   if (type == "MatrixMultiply") return product_by_output(call);
   if (type == "Pooling") return pooling(call, layer);
-  if (type == "SoftMax" || type == "Softmax") return per_output(call, 5, "softmax");
+  if (type == "SoftMax" || type == "Softmax") return per_layer_output(call, 5, "softmax");
   if (type == "Reduce") return layer_reduction(call);
   if (type == "PointWise" || type == "PointWiseV2") return pointwise(call, layer);
   if (type == "Scale" || type == "ElementWise" || type == "Activation" || type == "Unary") {
-    return per_output(call, 1, "elementwise");
+    return per_layer_output(call, 1, "elementwise");
   }
-  if (type == "Reformat" || type == "Shuffle" || type == "Slice") return per_output(call, 0, "copy");
+  if (type == "Reformat" || type == "Shuffle" || type == "Slice") return per_layer_output(call, 0, "copy");
   return Absent{"no model for " + (type.empty() ? call.name : type).substr(0, 64)};
 }
 
