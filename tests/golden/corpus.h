@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "ops/import/import_file.h"
+#include "source_folder.h"
 #include "store/run_views.h"
 
 namespace nl::golden {
@@ -18,7 +19,7 @@ using nlohmann::json;
 
 inline std::string corpus_folder() {
   const char* given = std::getenv("NEUROLENS_TRACES");
-  return given != nullptr ? given : NEUROLENS_SOURCE_DIR "/../shared/traces";
+  return given != nullptr ? given : source_folder() + "/../shared/traces";
 }
 
 /// The values of a file of the corpus; empty if it is absent.

@@ -90,7 +90,7 @@ TEST_P(Nsys, EqualsTheIndependentValues) {
 
 TEST_P(Nsys, HasTheKernelsOfEachDevice) {
   const json golden = expected();
-  if (!golden.contains("kernels")) return;
+  if (!golden.contains("kernels")) GTEST_SKIP() << "does not apply: no kernels";
   const auto& kernels = golden["kernels"];
   Imported run(temp_.path(), {path()});
   EXPECT_EQ(run.number("SELECT count(*) FROM kernels"), kernels["count"]);
@@ -118,7 +118,7 @@ TEST_P(Nsys, HasTheKernelsOfEachDevice) {
 
 TEST_P(Nsys, HasTheCopiesOfEachKind) {
   const json golden = expected();
-  if (!golden.contains("memcpy")) return;
+  if (!golden.contains("memcpy")) GTEST_SKIP() << "does not apply: no copies";
   Imported run(temp_.path(), {path()});
   for (const auto& [kind, expected] : golden["memcpy"].items()) {
     const char* const words = kind == "1" ? "HtoD" : kind == "2" ? "DtoH" : "DtoD";
@@ -176,7 +176,7 @@ TEST_P(NsysOld, EqualsTheIndependentValues) {
 
 TEST_P(NsysOld, HasTheKernels) {
   const json golden = expected();
-  if (!golden.contains("kernels")) return;
+  if (!golden.contains("kernels")) GTEST_SKIP() << "does not apply: no kernels";
   const auto& kernels = golden["kernels"];
   Imported run(temp_.path(), {path()});
   EXPECT_EQ(run.number("SELECT count(*) FROM kernels"), kernels["count"]);

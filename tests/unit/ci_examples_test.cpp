@@ -4,12 +4,13 @@
 
 #include "base/files.h"
 #include "base/yaml.h"
+#include "source_folder.h"
 
 namespace nl {
 namespace {
 
 YamlNode parsed_example(const std::string& name) {
-  const std::string path = std::string(NEUROLENS_SOURCE_DIR) + "/examples/ci/" + name;
+  const std::string path = source_folder() + "/examples/ci/" + name;
   const auto text = read_file(path);
   EXPECT_TRUE(text) << path;
   const auto node = parse_yaml(text ? *text : "", path);

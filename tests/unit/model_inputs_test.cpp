@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "capture/model/npz.h"
+#include "source_folder.h"
 
 namespace nl::capture {
 namespace {
@@ -66,7 +67,7 @@ TEST(ModelInputs, HalvesAreHalves) {
 class Npz : public testing::Test {
  protected:
   static std::string fixture(const std::string& name) {
-    return read_file(std::string(NEUROLENS_SOURCE_DIR) + "/tests/fixtures/" + name).value();
+    return read_file(source_folder() + "/tests/fixtures/" + name).value();
   }
   static Result<std::vector<Tensor>> read_text(const std::string& bytes) {
     const std::string path = testing::TempDir() + "input-" + std::to_string(::getpid()) + ".npz";

@@ -10,12 +10,13 @@
 #include "analyze/rules/rule_set.h"
 #include "base/files.h"
 #include "shared_engine.h"
+#include "source_folder.h"
 
 namespace nl::analyze {
 namespace {
 
-const std::string kCases = std::string(NEUROLENS_SOURCE_DIR) + "/tests/rules/";
-const std::string kRules = std::string(NEUROLENS_SOURCE_DIR) + "/rules/";
+const std::string kCases = source_folder() + "/tests/rules/";
+const std::string kRules = source_folder() + "/rules/";
 
 const RuleSet& built_in() {
   static const RuleSet kSet = [] {

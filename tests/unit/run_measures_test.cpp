@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "ops/import/import_file.h"
 #include "ops/runs/named_analysis.h"
+#include "source_folder.h"
 
 namespace nl::ops {
 namespace {
@@ -20,8 +21,7 @@ class RunMeasures : public testing::Test {
     context.ledger_folder = folder_;
     auto ledger = store::Ledger::open(folder_);
     ASSERT_TRUE(ledger);
-    const auto report =
-        import_files(context, *ledger, {NEUROLENS_SOURCE_DIR "/samples/kineto_small.json"}, {});
+    const auto report = import_files(context, *ledger, {source_folder() + "/samples/kineto_small.json"}, {});
     ASSERT_TRUE(report);
     run_ = NamedRun{report->run_id, ledger->run_folder(report->run_id)};
   }

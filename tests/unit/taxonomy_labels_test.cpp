@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyze/names/taxonomy.h"
+#include "source_folder.h"
 
 namespace nl::analyze {
 namespace {
@@ -41,7 +42,7 @@ std::string unescape(const std::string& text) {
 }
 
 std::vector<Label> read_labels() {
-  std::ifstream file(NEUROLENS_SOURCE_DIR "/tests/data/taxonomy_labels.tsv");
+  std::ifstream file(source_folder() + "/tests/data/taxonomy_labels.tsv");
   std::vector<Label> labels;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "source_folder.h"
 #include "store/run_document.h"
 
 namespace nl::model {
@@ -50,7 +51,7 @@ TEST(Versions, RefusesNewerAndOtherDocuments) {
 }
 
 TEST(Versions, RunOfVersionOneIsReadAsThePresentOne) {
-  const auto document = store::read_run_document(NEUROLENS_SOURCE_DIR "/tests/fixtures/run_1/run.json");
+  const auto document = store::read_run_document(source_folder() + "/tests/fixtures/run_1/run.json");
   ASSERT_TRUE(document) << document.error().message;
   EXPECT_EQ((*document)["schema"], "neurolens.run/" + std::to_string(store::kSchemaVersion));
   EXPECT_EQ((*document)["revision"]["schema"], 1) << "what it was written with";

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "analyze/answer/decomposition.h"
 #include "analyze/answer/device_name.h"
 #include "analyze/answer/roofline.h"
 #include "analyze/answer/strip.h"
+#include "analyze/load/decomposition.h"
 #include "analyze/metrics/metric.h"
 
 namespace nl::analyze {

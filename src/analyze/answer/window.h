@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analyze/answer/decomposition.h"
 #include "analyze/answer/device_name.h"
+#include "analyze/load/decomposition.h"
 #include "analyze/load/intervals.h"
 
 namespace nl::analyze {
