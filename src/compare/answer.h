@@ -100,8 +100,8 @@ struct Factor {
   std::optional<std::string> base, next;
   std::optional<std::string> words;
   static constexpr auto fields() {
-    return std::tuple{field("name", &Factor::name),
-                      field("state", &Factor::state),
+    return std::tuple{field("name", &Factor::name, "what ought to be equal"),
+                      field("state", &Factor::state, "whether it is"),
                       field("score", &Factor::score, "1 takes nothing away, 0 forbids the comparison"),
                       field("base", &Factor::base, "what the base says; null if it is not known"),
                       field("new", &Factor::next, "what the new side says; null if it is not known"),
@@ -117,7 +117,7 @@ struct ComparabilityScore {
     using S = ComparabilityScore;
     return std::tuple{field("score", &S::score, "product of the scores of the factors, from 0 to 1"),
                       field("floor", &S::floor, "below it no verdict is given"),
-                      field("factors", &S::factors)};
+                      field("factors", &S::factors, "what was looked at")};
   }
 };
 
@@ -134,13 +134,13 @@ struct Statistics {
   static constexpr auto fields() {
     using S = Statistics;
     return std::tuple{
-        field("verdict", &S::verdict),
+        field("verdict", &S::verdict, "what the runs show of this figure"),
         field("base", &S::base, "values of the runs of the base, in ns"),
         field("new", &S::next, "values of the runs of the new side, in ns"),
         field("ratio_interval", &S::ratio_interval, "of the ratio; null with too few runs"),
         field_maybe_endless("ratio", &S::ratio,
                             "new over base by Hodges and Lehmann; null if it is infinite"),
-        field_if_any("ratio_of_medians", &S::ratio_of_medians),
+        field_if_any("ratio_of_medians", &S::ratio_of_medians, "new over base"),
         field_if_any("shift_ns", &S::shift_ns, "new minus base by Hodges and Lehmann"),
         field_if_any("cliffs_delta", &S::cliffs_delta, "from -1 to 1: how far the values lie apart"),
         field_if_any("p", &S::p, "of the rank test of Mann and Whitney"),
@@ -156,7 +156,7 @@ struct RunValue {
   std::string run_id;
   double window_ns = 0;
   static constexpr auto fields() {
-    return std::tuple{field("run_id", &RunValue::run_id),
+    return std::tuple{field("run_id", &RunValue::run_id, "id of the run"),
                       field("window_ns", &RunValue::window_ns, "mean over the units of its window")};
   }
 };
@@ -208,12 +208,12 @@ struct PartRow {
   std::optional<RunValues> values;
   static constexpr auto fields() {
     using S = PartRow;
-    return std::tuple{field("kind", &S::kind),
+    return std::tuple{field("kind", &S::kind, "what the time was spent on"),
                       field("name", &S::name, "class of compute, cause of idle time, or the kind again"),
                       field("words", &S::words, "the same for people"),
-                      field("base_ns", &S::base_ns),
-                      field("new_ns", &S::new_ns),
-                      field("delta_ns", &S::delta_ns),
+                      field("base_ns", &S::base_ns, "time of the base"),
+                      field("new_ns", &S::new_ns, "time of the new side"),
+                      field("delta_ns", &S::delta_ns, "new minus base"),
                       field_if_any("statistics", &S::statistics, "if the part is large enough to be judged"),
                       field_if_any("values", &S::values, "for pictures: its time in each run")};
   }
@@ -230,7 +230,7 @@ struct WorkAmount {
     using S = WorkAmount;
     return std::tuple{field("names", &S::names, "full names; several if work was fused or split"),
                       field("calls", &S::calls, "in the whole window"),
-                      field("calls_per_unit", &S::calls_per_unit),
+                      field("calls_per_unit", &S::calls_per_unit, "in one unit of the window"),
                       field("time_ns", &S::time_ns, "share of the window that belongs to it alone"),
                       field("mean_ns", &S::mean_ns, "duration of one call")};
   }
@@ -242,7 +242,8 @@ struct CounterRow {
   std::optional<double> base, next, delta;
   static constexpr auto fields() {
     using S = CounterRow;
-    return std::tuple{field("metric", &S::metric), field("base", &S::base, "null if it was not measured"),
+    return std::tuple{field("metric", &S::metric, "which counter"),
+                      field("base", &S::base, "null if it was not measured"),
                       field("new", &S::next, "null if it was not measured"),
                       field("delta", &S::delta, "null unless both were measured")};
   }
@@ -265,13 +266,13 @@ struct ChangeRow {
   static constexpr auto fields() {
     using S = ChangeRow;
     return std::tuple{
-        field("kind", &S::kind),
+        field("kind", &S::kind, "what became of the work"),
         field("name", &S::name, "short name"),
         field("class", &S::op_class, "what the work does: gemm, attention, copy …"),
         field("op", &S::op, "the op that launched it; null if it is not known"),
         field("base", &S::base, "null if the base has none of it"),
         field("new", &S::next, "null if the new side has none of it"),
-        field("delta_ns", &S::delta_ns),
+        field("delta_ns", &S::delta_ns, "new minus base"),
         field("by_calls_ns", &S::by_calls_ns, "more or fewer calls, at the time that one took in the base"),
         field("by_duration_ns", &S::by_duration_ns, "the rest of the difference"),
         field("moved", &S::moved, "matched pieces at another place"),
@@ -294,11 +295,11 @@ struct GroupRow {
   static constexpr auto fields() {
     using S = GroupRow;
     return std::tuple{field("name", &S::name, "null: work that belongs to none"),
-                      field("base_ns", &S::base_ns),
-                      field("new_ns", &S::new_ns),
+                      field("base_ns", &S::base_ns, "time of the base"),
+                      field("new_ns", &S::new_ns, "time of the new side"),
                       field("base_calls", &S::base_calls, "in the whole window"),
                       field("new_calls", &S::new_calls, "in the whole window"),
-                      field("delta_ns", &S::delta_ns)};
+                      field("delta_ns", &S::delta_ns, "new minus base")};
   }
 };
 
@@ -307,7 +308,8 @@ struct NotShown {
   int64_t rows = 0;
   int64_t delta_ns = 0;
   static constexpr auto fields() {
-    return std::tuple{field("rows", &NotShown::rows), field("delta_ns", &NotShown::delta_ns, "their sum")};
+    return std::tuple{field("rows", &NotShown::rows, "how many"),
+                      field("delta_ns", &NotShown::delta_ns, "their sum")};
   }
 };
 
@@ -317,10 +319,10 @@ struct DeviceTimes {
   int64_t compute_ns = 0, exposed_comm_ns = 0, exposed_copy_ns = 0, idle_ns = 0;
   static constexpr auto fields() {
     using S = DeviceTimes;
-    return std::tuple{field("compute_ns", &S::compute_ns),
+    return std::tuple{field("compute_ns", &S::compute_ns, "time in compute"),
                       field("exposed_comm_ns", &S::exposed_comm_ns, "communication that no compute hides"),
                       field("exposed_copy_ns", &S::exposed_copy_ns, "copies that nothing hides"),
-                      field("idle_ns", &S::idle_ns)};
+                      field("idle_ns", &S::idle_ns, "time in which nothing ran")};
   }
 };
 
@@ -328,7 +330,7 @@ struct DeviceRow {
   std::string device;
   std::optional<DeviceTimes> base, next;
   static constexpr auto fields() {
-    return std::tuple{field("device", &DeviceRow::device),
+    return std::tuple{field("device", &DeviceRow::device, "the device, with its rank if there are several"),
                       field_if_any("base", &DeviceRow::base, "if the base has this device"),
                       field_if_any("new", &DeviceRow::next, "if the new side has this device")};
   }
@@ -338,8 +340,10 @@ struct WorkTotals {
   int64_t kernels = 0, kernel_ns = 0, copies = 0, copy_ns = 0;
   static constexpr auto fields() {
     using S = WorkTotals;
-    return std::tuple{field("kernels", &S::kernels), field("kernel_ns", &S::kernel_ns, "sum of durations"),
-                      field("copies", &S::copies), field("copy_ns", &S::copy_ns, "sum of durations")};
+    return std::tuple{field("kernels", &S::kernels, "launches of kernels"),
+                      field("kernel_ns", &S::kernel_ns, "sum of durations"),
+                      field("copies", &S::copies, "copies of memory"),
+                      field("copy_ns", &S::copy_ns, "sum of durations")};
   }
 };
 
@@ -350,9 +354,9 @@ struct PartShares {
   double compute = 0, communication = 0, copy = 0, idle = 0, rest = 0;
   static constexpr auto fields() {
     using S = PartShares;
-    return std::tuple{field("compute", &S::compute),
+    return std::tuple{field("compute", &S::compute, "compute"),
                       field("communication", &S::communication, "that no compute hides"),
-                      field("copy", &S::copy, "that nothing hides"), field("idle", &S::idle),
+                      field("copy", &S::copy, "that nothing hides"), field("idle", &S::idle, "nothing ran"),
                       field("rest", &S::rest, "not explained by the source")};
   }
 };
@@ -384,7 +388,8 @@ struct AcrossFigures {
   std::optional<AcrossDevice> device;
   static constexpr auto fields() {
     using S = AcrossFigures;
-    return std::tuple{field("window_ns", &S::window_ns), field("busy_ns", &S::busy_ns),
+    return std::tuple{field("window_ns", &S::window_ns, "length of one unit of the window"),
+                      field("busy_ns", &S::busy_ns, "of it, time in which the device worked"),
                       field("shares", &S::shares, "of the window, by kind of part"),
                       field("pieces", &S::pieces, "of work"), merged(&S::device)};
   }
@@ -398,7 +403,8 @@ struct AcrossAmount {
   std::optional<double> roof_share;
   static constexpr auto fields() {
     using S = AcrossAmount;
-    return std::tuple{field("time_ns", &S::time_ns), field("calls", &S::calls, "in the whole window"),
+    return std::tuple{field("time_ns", &S::time_ns, "time of one unit of the window"),
+                      field("calls", &S::calls, "in the whole window"),
                       field("share", &S::share, "of the busy time"),
                       field("roof_share", &S::roof_share,
                             "least time that the peaks allow over the time it took; null without a model")};
@@ -414,8 +420,8 @@ struct AcrossRow {
     using S = AcrossRow;
     return std::tuple{
         field("name", &S::name, "the op or the class"),
-        field("base", &S::base),
-        field("new", &S::next),
+        field("base", &S::base, "what the base spent on it"),
+        field("new", &S::next, "what the new side spent on it"),
         field("time_ratio", &S::time_ratio, "new over base; null unless both have some"),
         field("call_time_ratio", &S::call_time_ratio, "the same of one call that has a model"),
         field("hardware_ratio", &S::hardware_ratio, "what the peaks alone would make of such a call"),
@@ -458,7 +464,7 @@ struct LimitCheck {
                       field("limit", &S::limit, "as written in the file"),
                       field("value_ns", &S::value_ns, "of the new side; null if nothing has that name"),
                       field("share", &S::share, "of the window"),
-                      field("met", &S::met)};
+                      field("met", &S::met, "whether the new side keeps the limit")};
   }
 };
 
@@ -466,7 +472,8 @@ struct GateResult {
   bool passed = false;
   std::string reason;
   static constexpr auto fields() {
-    return std::tuple{field("passed", &GateResult::passed), field("reason", &GateResult::reason)};
+    return std::tuple{field("passed", &GateResult::passed, "whether the comparison passes"),
+                      field("reason", &GateResult::reason, "why")};
   }
 };
 
@@ -477,7 +484,7 @@ struct WrittenFile {
   static constexpr auto fields() {
     return std::tuple{field("format", &WrittenFile::format, "html, markdown or junit"),
                       field("name", &WrittenFile::name, "path as it was given"),
-                      field("bytes", &WrittenFile::bytes)};
+                      field("bytes", &WrittenFile::bytes, "size")};
   }
 };
 
@@ -508,12 +515,12 @@ struct Comparison {
   static constexpr auto fields() {
     using S = Comparison;
     return std::tuple{
-        field("verdict", &S::verdict),
+        field("verdict", &S::verdict, "what the comparison shows of the window"),
         field("reasons", &S::reasons, "why this verdict, in words"),
         field("mode", &S::mode, "whether hardware and backend are the same"),
         field("comparability", &S::comparability, "whether times of the two may be held against each other"),
         field("base", &S::base, "what the new side is held against"),
-        field("new", &S::next),
+        field("new", &S::next, "what is held against the base"),
         field("delta_ns", &S::delta_ns, "of one unit of the window; the sum over parts is equal"),
         field("ratio", &S::ratio, "new over base; null if the base has no time"),
         field("unit", &S::unit, "what times are given for"),

@@ -8,7 +8,6 @@
 namespace nl::fingerprint {
 namespace {
 
-using nlohmann::json;
 using Shares = std::map<std::string, double>;
 
 double share_of(int64_t part, int64_t whole) {
@@ -74,47 +73,51 @@ Difference largest_difference(const Shares& here, const Shares& there) {
 
 }  // namespace
 
-json explain(const DescribedRun& here, const DescribedRun& there) {
+std::vector<ComparedDimension> explain(const DescribedRun& here, const DescribedRun& there) {
   const Pieces left = pieces_of(here.measures), right = pieces_of(there.measures);
-  std::vector<std::pair<double, json>> rows;
+  std::vector<ComparedDimension> rows;
   for (size_t i = 0; i < kDimensions; i++) {
     const auto dimension = static_cast<Dimension>(i);
     if (!has(here.print.present & there.print.present, dimension)) continue;
     const DimensionInfo& about = info(dimension);
     const double apart = dimension_distance(here.print, there.print, dimension);
-    json row = {{"id", about.id},         {"name", about.name},        {"distance", apart},
-                {"weight", about.weight}, {"agrees", apart < kAgrees}, {"part", nullptr}};
+    ComparedDimension row{std::string(about.id),
+                          std::string(about.name),
+                          apart,
+                          about.weight,
+                          apart < kAgrees,
+                          std::nullopt,
+                          0,
+                          0};
     if (about.kind == DimensionKind::kNumber) {
-      row["here"] = static_cast<double>(here.print.of(dimension)[0]);
-      row["there"] = static_cast<double>(there.print.of(dimension)[0]);
+      row.here = static_cast<double>(here.print.of(dimension)[0]);
+      row.there = static_cast<double>(there.print.of(dimension)[0]);
     } else {
       const Difference most = largest_difference(named_shares(here.print, left, dimension),
                                                  named_shares(there.print, right, dimension));
-      row["part"] = most.part;
-      row["here"] = most.here;
-      row["there"] = most.there;
+      row.part = most.part;
+      row.here = most.here;
+      row.there = most.there;
     }
-    rows.emplace_back(-about.weight * apart * apart, std::move(row));
+    rows.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  json list = json::array();
-  for (auto& [part, row] : rows) list.push_back(std::move(row));
-  return list;
+  const auto weighted = [](const ComparedDimension& row) { return row.weight * row.distance * row.distance; };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto& a, const auto& b) { return weighted(a) > weighted(b); });
+  return rows;
 }
 
-json not_compared(const Fingerprint& here, const Fingerprint& there) {
-  json list = json::array();
+std::vector<MissingDimension> not_compared(const Fingerprint& here, const Fingerprint& there) {
+  std::vector<MissingDimension> list;
   const auto reason = [](const Fingerprint& print, Dimension dimension) {
     const auto it = print.absent.find(dimension);
-    return it == print.absent.end() ? json(nullptr) : json(it->second);
+    return it == print.absent.end() ? std::nullopt : std::optional<std::string>(it->second);
   };
   for (size_t i = 0; i < kDimensions; i++) {
     const auto dimension = static_cast<Dimension>(i);
     if (has(here.present & there.present, dimension)) continue;
-    list.push_back({{"id", info(dimension).id},
-                    {"name", info(dimension).name},
-                    {"missing_here", reason(here, dimension)},
-                    {"missing_there", reason(there, dimension)}});
+    list.push_back({std::string(info(dimension).id), std::string(info(dimension).name),
+                    reason(here, dimension), reason(there, dimension)});
   }
   return list;
 }

@@ -1,6 +1,11 @@
 #pragma once
 // Where two runs agree and where they differ, dimension by dimension, in figures and in words.
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/described.h"
 #include "base/json.h"
 #include "fingerprint/distance.h"
 
@@ -14,11 +19,43 @@ struct DescribedRun {
   const nlohmann::json& measures;
 };
 
-/// [{id, name, distance, weight, agrees, part, here, there}] of the dimensions that both have, the largest
-/// part of the distance first. part, here, there: what differs most and its two values; a number has no part.
-nlohmann::json explain(const DescribedRun& here, const DescribedRun& there);
+/// A dimension that both runs have. What differs most in it, and its two values; a number has no part.
+struct ComparedDimension {
+  std::string id, name;
+  double distance = 0, weight = 0;
+  bool agrees = false;
+  std::optional<std::string> part;
+  double here = 0, there = 0;
+  static constexpr auto fields() {
+    using S = ComparedDimension;
+    return std::tuple{field("id", &S::id, "of the dimension"),
+                      field("name", &S::name, "for people"),
+                      field("distance", &S::distance, "0: alike, 1: nothing in common"),
+                      field("weight", &S::weight, "how much it counts"),
+                      field("agrees", &S::agrees, "whether the two are near enough"),
+                      field("part", &S::part, "what differs most; null if the dimension is one number"),
+                      field("here", &S::here, "its value or share in this run"),
+                      field("there", &S::there, "its value or share in the other run")};
+  }
+};
 
-/// [{id, name, missing_here, missing_there}] with the reasons, null where it is there; of the others.
-nlohmann::json not_compared(const Fingerprint& here, const Fingerprint& there);
+/// A dimension that one of the runs does not have.
+struct MissingDimension {
+  std::string id, name;
+  std::optional<std::string> missing_here, missing_there;
+  static constexpr auto fields() {
+    using S = MissingDimension;
+    return std::tuple{
+        field("id", &S::id, "of the dimension"), field("name", &S::name, "for people"),
+        field("missing_here", &S::missing_here, "why this run has none; null if it has"),
+        field("missing_there", &S::missing_there, "why the other run has none; null if it has")};
+  }
+};
+
+/// The dimensions that both have, the largest part of the distance first.
+std::vector<ComparedDimension> explain(const DescribedRun& here, const DescribedRun& there);
+
+/// The others.
+std::vector<MissingDimension> not_compared(const Fingerprint& here, const Fingerprint& there);
 
 }  // namespace nl::fingerprint

@@ -10,7 +10,8 @@
 namespace nl::report {
 namespace {
 
-using nlohmann::json;
+using compare::TrendChange;
+using compare::TrendGroup;
 
 constexpr double kWidth = 900, kPanel = 150, kLeft = 110, kRight = 20, kTop = 30, kPlot = 100;
 constexpr size_t kMostPanels = 40;
@@ -39,61 +40,52 @@ struct Scale {
   double y(double value) const { return top + kPlot * (high > low ? (high - value) / (high - low) : 0.5); }
 };
 
-Scale scale_of(const json& group, double top) {
-  const double min = group["summary"]["min"], max = group["summary"]["max"];
+Scale scale_of(const TrendGroup& group, double top) {
+  const double min = group.summary.min, max = group.summary.max;
   const double margin = (max - min) * 0.05;
-  return {min - margin, max + margin, top, group["points"].size()};
+  return {min - margin, max + margin, top, group.points.size()};
 }
 
-std::string title_of(const json& group) {
-  std::string title;
-  for (const auto& [key, value] : group["group"].items()) {
-    title += (title.empty() ? "" : " · ") + (value.is_null() ? "no " + key : value.get<std::string>());
-  }
-  return title.empty() ? "all runs" : title;
-}
-
-void draw_levels(Svg& svg, const json& group, const Scale& scale) {
-  const json& changes = group["change_points"];
-  double level =
-      changes.empty() ? group["summary"]["median"].get<double>() : changes[0]["before"].get<double>();
+void draw_levels(Svg& svg, const TrendGroup& group, const Scale& scale) {
+  const auto& changes = group.change_points;
+  double level = changes.empty() ? group.summary.median : changes[0].before;
   double from = -0.5;
-  for (const json& change : changes) {
-    const double at = change["at"].get<double>() - 0.5;
+  for (const TrendChange& change : changes) {
+    const double at = static_cast<double>(change.at) - 0.5;
     svg.line(scale.x(from), scale.y(level), scale.x(at), scale.y(level), "level");
-    const std::string kind = change["alert"].get<bool>() ? change["meaning"].get<std::string>() : "pending";
+    const std::string_view kind = change.alert ? compare::trend_meaning_name(change.meaning) : "pending";
     svg.line(scale.x(at), scale.top, scale.x(at), scale.top + kPlot, kind);
-    level = change["after"];
+    level = change.after;
     from = at;
   }
   svg.line(scale.x(from), scale.y(level), scale.x(static_cast<double>(scale.runs) - 0.5), scale.y(level),
            "level");
 }
 
-void draw_group(Svg& svg, const json& group, const std::string& unit, double top) {
+void draw_group(Svg& svg, const TrendGroup& group, const std::string& unit, double top) {
   const Scale scale = scale_of(group, top + kTop);
   svg.text(kLeft, top + kTop - 10,
-           title_of(group) + ", " + counted(static_cast<int64_t>(group["points"].size()), "run"), "title");
+           group.title(" · ") + ", " + counted(static_cast<int64_t>(group.points.size()), "run"), "title");
   svg.rect(kLeft, scale.top, kWidth - kLeft - kRight, kPlot, "frame");
-  svg.text(kLeft - 8, scale.top + 10, value_text(group["summary"]["max"], unit), "axis", "end");
-  svg.text(kLeft - 8, scale.top + kPlot, value_text(group["summary"]["min"], unit), "axis", "end");
+  svg.text(kLeft - 8, scale.top + 10, value_text(group.summary.max, unit), "axis", "end");
+  svg.text(kLeft - 8, scale.top + kPlot, value_text(group.summary.min, unit), "axis", "end");
   draw_levels(svg, group, scale);
   double run = 0;
-  for (const json& point : group["points"]) svg.circle(scale.x(run++), scale.y(point["value"]), 2, "dot");
+  for (const auto& point : group.points) svg.circle(scale.x(run++), scale.y(point.value), 2, "dot");
 }
 
 }  // namespace
 
-std::string trend_plot(const json& trend) {
-  const json& groups = trend["groups"];
-  const size_t panels = std::min(groups.size(), kMostPanels);
-  const std::string figure = trend["figure"]["id"], order = trend["order"];
+std::string trend_plot(const compare::Trend& trend) {
+  const size_t panels = std::min(trend.groups.size(), kMostPanels);
   Svg svg(kWidth, kPanel * static_cast<double>(std::max<size_t>(panels, 1)) + 30, "trend",
-          "trend of " + figure);
-  svg.text(kLeft, 18, fmt::format("{} in the order of {}", figure, order == "imported" ? "imports" : order),
+          "trend of " + trend.figure.id);
+  svg.text(kLeft, 18,
+           fmt::format("{} in the order of {}", trend.figure.id,
+                       trend.order == "imported" ? "imports" : trend.order),
            "axis");
   for (size_t i = 0; i < panels; i++) {
-    draw_group(svg, groups[i], trend["figure"]["unit"], 15 + kPanel * static_cast<double>(i));
+    draw_group(svg, trend.groups[i], trend.figure.unit, 15 + kPanel * static_cast<double>(i));
   }
   std::string text = svg.str();
   text.insert(text.find('>') + 1, kStyle);

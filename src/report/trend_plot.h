@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "compare/trend_answer.h"
 
 namespace nl::report {
 
-/// `trend`: the data of the operation `trend`. At most 40 groups are drawn.
-std::string trend_plot(const nlohmann::json& trend);
+/// At most 40 groups are drawn.
+std::string trend_plot(const compare::Trend& trend);
 
 }  // namespace nl::report

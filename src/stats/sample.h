@@ -51,11 +51,11 @@ struct Summary {
   static constexpr auto fields() {
     using S = Summary;
     return std::tuple{field("n", &S::n, "values"),
-                      field("min", &S::min),
-                      field("quartile1", &S::quartile1),
-                      field("median", &S::median),
-                      field("quartile3", &S::quartile3),
-                      field("max", &S::max),
+                      field("min", &S::min, "least value"),
+                      field("quartile1", &S::quartile1, "a quarter of the values is below it"),
+                      field("median", &S::median, "middle value"),
+                      field("quartile3", &S::quartile3, "a quarter of the values is above it"),
+                      field("max", &S::max, "largest value"),
                       field("median_interval", &S::median_interval, "null with too few values")};
   }
 };

@@ -249,15 +249,14 @@ TEST(Explain, NamesWhatDiffersMost) {
   const json here = measures_of({{"mm", "gemm", 1000, 80, "64"}, {"add", "elementwise", 1000, 20, "64"}});
   const json there = measures_of({{"mm", "gemm", 1000, 30, "64"}, {"add", "elementwise", 1000, 70, "64"}});
   const Fingerprint a = print_of(here), b = print_of(there);
-  const json rows = explain({a, here}, {b, there});
-  EXPECT_EQ(rows[0]["id"], "classes");
-  EXPECT_FALSE(rows[0]["agrees"]);
-  EXPECT_NEAR(std::abs(rows[0]["here"].get<double>() - rows[0]["there"].get<double>()), 0.5, 1e-3);
-  const auto shapes =
-      std::find_if(rows.begin(), rows.end(), [](const json& r) { return r["id"] == "shapes"; });
+  const auto rows = explain({a, here}, {b, there});
+  EXPECT_EQ(rows[0].id, "classes");
+  EXPECT_FALSE(rows[0].agrees);
+  EXPECT_NEAR(std::abs(rows[0].here - rows[0].there), 0.5, 1e-3);
+  const auto shapes = std::find_if(rows.begin(), rows.end(), [](const auto& r) { return r.id == "shapes"; });
   ASSERT_NE(shapes, rows.end());
-  EXPECT_TRUE((*shapes)["agrees"]);
-  for (const json& row : not_compared(a, b)) EXPECT_FALSE(row["missing_here"].is_null());
+  EXPECT_TRUE(shapes->agrees);
+  for (const auto& row : not_compared(a, b)) EXPECT_TRUE(row.missing_here);
 }
 
 TEST(PortableLog, IsThatOfTheLibrary) {

@@ -13,6 +13,7 @@
 namespace nl::ops {
 namespace {
 
+using fingerprint::ComparedDimension;
 using fingerprint::Fingerprint;
 using nlohmann::json;
 
@@ -26,21 +27,43 @@ constexpr char kParameters[] = R"({
     "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 10, "description": "runs to list"}
   }})";
 
-constexpr char kResult[] = R"({
-  "type": "object", "required": ["run_id", "version", "searched", "not_comparable", "runs"],
-  "properties": {
-    "run_id": {"type": "string"},
-    "version": {"type": "integer", "description": "of the fingerprints"},
-    "searched": {"type": "integer", "description": "runs with a fingerprint, this one among them"},
-    "not_comparable": {"type": "integer", "description": "of them, those that share too few measured dimensions with this one"},
-    "runs": {"type": "array", "description": "nearest first", "items": {"type": "object",
-      "required": ["run_id", "distance", "dimensions", "not_compared"],
-      "properties": {
-        "distance": {"type": "number", "description": "0: alike, 1: nothing in common; over the dimensions that both have"},
-        "dimensions": {"type": "array", "description": "where they agree and differ, the largest part of the distance first",
-          "items": {"type": "object", "required": ["id", "name", "distance", "weight", "agrees", "part", "here", "there"]}},
-        "not_compared": {"type": "array", "items": {"type": "object",
-          "required": ["id", "name", "missing_here", "missing_there"]}}}}}}})";
+/// One run that is like the one asked for.
+struct SimilarRun {
+  std::string run_id;
+  double distance = 0;
+  std::vector<fingerprint::ComparedDimension> dimensions;
+  std::vector<fingerprint::MissingDimension> not_compared;
+  std::optional<std::string> file_names;
+  std::optional<std::map<std::string, std::string>> labels;
+  static constexpr auto fields() {
+    using S = SimilarRun;
+    return std::tuple{
+        field("run_id", &S::run_id, "id of the run"),
+        field("distance", &S::distance, "0: alike, 1: nothing in common; over the dimensions that both have"),
+        field("dimensions", &S::dimensions,
+              "where they agree and differ, the largest part of the distance first"),
+        field("not_compared", &S::not_compared, "dimensions that one of the two does not have"),
+        field_if_any("file_names", &S::file_names, "that it was imported from, if that is known"),
+        field_if_any("labels", &S::labels, "the values that count, if its run.json can be read")};
+  }
+};
+
+struct SimilarRuns {
+  std::string run_id;
+  int64_t version = 0;
+  int64_t searched = 0;
+  int64_t not_comparable = 0;
+  std::vector<SimilarRun> runs;
+  static constexpr auto fields() {
+    using S = SimilarRuns;
+    return std::tuple{field("run_id", &S::run_id, "the run that was asked for"),
+                      field("version", &S::version, "of the fingerprints"),
+                      field("searched", &S::searched, "runs with a fingerprint, this one among them"),
+                      field("not_comparable", &S::not_comparable,
+                            "of them, those that share too few measured dimensions with this one"),
+                      field("runs", &S::runs, "nearest first")};
+  }
+};
 
 struct Asked {
   NamedRun run;
@@ -60,22 +83,25 @@ int search_threads() {
 }
 
 /// What a listing says of the run; nothing if the index does not have it.
-void add_row(json& out, store::Ledger& ledger, const std::string& run_id) {
-  const auto receipt = ledger.receipt(run_id);
-  const auto document = store::read_run_document(ledger.run_folder(run_id) + "/run.json");
-  if (receipt && *receipt) out["file_names"] = (*receipt)->file_names;
+void add_row(SimilarRun& out, store::Ledger& ledger) {
+  const auto receipt = ledger.receipt(out.run_id);
+  const auto document = store::read_run_document(ledger.run_folder(out.run_id) + "/run.json");
+  if (receipt && *receipt) out.file_names = (*receipt)->file_names;
   if (!document) return;
-  const auto labels = ledger.labels(run_id, *document);
-  out["labels"] = labels ? json(store::counting_values(*labels)) : json::object();
+  const auto labels = ledger.labels(out.run_id, *document);
+  out.labels.emplace();
+  if (labels) out.labels = store::counting_values(*labels);
 }
 
-Result<json> neighbor_json(store::Ledger& ledger, const Asked& asked, const fingerprint::Neighbor& neighbor) {
-  const std::string id = run_id_text(neighbor.key);
-  json out = {{"run_id", id}, {"distance", neighbor.distance}};
-  NL_TRY(const Asked other, read({id, ledger.run_folder(id)}));
-  out["dimensions"] = fingerprint::explain({asked.print, asked.measures}, {other.print, other.measures});
-  out["not_compared"] = fingerprint::not_compared(asked.print, other.print);
-  add_row(out, ledger, id);
+Result<SimilarRun> similar_run(store::Ledger& ledger, const Asked& asked,
+                               const fingerprint::Neighbor& neighbor) {
+  SimilarRun out;
+  out.run_id = run_id_text(neighbor.key);
+  out.distance = neighbor.distance;
+  NL_TRY(const Asked other, read({out.run_id, ledger.run_folder(out.run_id)}));
+  out.dimensions = fingerprint::explain({asked.print, asked.measures}, {other.print, other.measures});
+  out.not_compared = fingerprint::not_compared(asked.print, other.print);
+  add_row(out, ledger);
   return out;
 }
 
@@ -93,25 +119,24 @@ Result<Outcome> run(Context& context, const json& parameters) {
   options.threads = search_threads();
   NL_TRY(options.without, fingerprint::row_key(named.run_id, 0));
   const auto found = search(all.blocks, asked.print, options);
-  Outcome outcome;
-  outcome.data = {{"run_id", named.run_id},
-                  {"version", fingerprint::kVersion},
-                  {"searched", found.searched},
-                  {"not_comparable", found.too_different},
-                  {"runs", json::array()}};
+  SimilarRuns answer{named.run_id,
+                     fingerprint::kVersion,
+                     static_cast<int64_t>(found.searched),
+                     static_cast<int64_t>(found.too_different),
+                     {}};
   for (const auto& neighbor : found.neighbors) {
-    NL_TRY(auto row, neighbor_json(ledger, asked, neighbor));
-    outcome.data["runs"].push_back(std::move(row));
+    NL_TRY(auto row, similar_run(ledger, asked, neighbor));
+    answer.runs.push_back(std::move(row));
   }
+  Outcome outcome = answered(std::move(answer));
   for (const auto& id : all.unreadable)
     outcome.warnings.push_back("left out, since it cannot be analysed: " + short_id(id));
   outcome.next.push_back("neurolens fingerprint " + short_id(named.run_id));
   return outcome;
 }
 
-std::string value_text(const json& dimension, const char* key) {
-  const double value = dimension[key];
-  return dimension["part"].is_null() ? fmt::format("{:.2f}", value) : percent_text(value);
+std::string value_text(const ComparedDimension& dimension, double value) {
+  return dimension.part ? percent_text(value) : fmt::format("{:.2f}", value);
 }
 
 std::string lower_first(std::string text) {
@@ -119,29 +144,28 @@ std::string lower_first(std::string text) {
   return text;
 }
 
-std::string difference_text(const json& dimension) {
-  const std::string part =
-      dimension["part"].is_null() ? "" : shortened(dimension["part"].get<std::string>(), 40) + " ";
-  return fmt::format("{}: {}{} here, {} there", lower_first(dimension["name"]), part,
-                     value_text(dimension, "here"), value_text(dimension, "there"));
+std::string difference_text(const ComparedDimension& dimension) {
+  const std::string part = dimension.part ? shortened(*dimension.part, 40) + " " : "";
+  return fmt::format("{}: {}{} here, {} there", lower_first(dimension.name), part,
+                     value_text(dimension, dimension.here), value_text(dimension, dimension.there));
 }
 
-std::string title(const json& run) {
+std::string title(const SimilarRun& run) {
   std::string out;
-  const json labels = run.value("labels", json::object());
+  const auto labels = run.labels.value_or(std::map<std::string, std::string>());
   for (const char* key : {"model", "variant", "precision"}) {
-    if (labels.contains(key)) out += (out.empty() ? "" : " ") + labels[key].get<std::string>();
+    if (const auto it = labels.find(key); it != labels.end()) out += (out.empty() ? "" : " ") + it->second;
   }
-  return out.empty() ? base_name(run.value("file_names", "")) : out;
+  return out.empty() ? base_name(run.file_names.value_or("")) : out;
 }
 
-std::string neighbor_text(const json& run, const TextStyle& style) {
-  std::string agree, out = fmt::format("{}  {:.3f}  {}\n", bold(short_id(run["run_id"]), style),
-                                       run["distance"].get<double>(), shortened(title(run), 60));
+std::string neighbor_text(const SimilarRun& run, const TextStyle& style) {
+  std::string agree, out = fmt::format("{}  {:.3f}  {}\n", bold(short_id(run.run_id), style), run.distance,
+                                       shortened(title(run), 60));
   size_t shown = 0;
-  for (const json& dimension : run["dimensions"]) {
-    if (dimension["agrees"]) {
-      agree += (agree.empty() ? "" : ", ") + lower_first(dimension["name"]);
+  for (const ComparedDimension& dimension : run.dimensions) {
+    if (dimension.agrees) {
+      agree += (agree.empty() ? "" : ", ") + lower_first(dimension.name);
     } else if (shown++ < 3) {
       out += "    differ in " + difference_text(dimension) + "\n";
     }
@@ -151,12 +175,13 @@ std::string neighbor_text(const json& run, const TextStyle& style) {
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
-  const json& data = outcome.data;
-  if (data["runs"].empty()) return "No other run of the ledger can be held against this one.\n";
+  const auto& answer = answer_of<SimilarRuns>(outcome);
+  if (answer.runs.empty()) return "No other run of the ledger can be held against this one.\n";
   std::string out = dim("distance: 0 alike, 1 nothing in common", style) + "\n";
-  for (const json& run : data["runs"]) out += neighbor_text(run, style);
-  if (const int64_t other = data["not_comparable"]; other > 0)
-    out += dim(counted(other, "run shares", "runs share") + " too few measured dimensions with this one",
+  for (const SimilarRun& run : answer.runs) out += neighbor_text(run, style);
+  if (answer.not_comparable > 0)
+    out += dim(counted(answer.not_comparable, "run shares", "runs share") +
+                   " too few measured dimensions with this one",
                style) +
            "\n";
   return out;
@@ -171,7 +196,7 @@ const Operation& operation_similar() {
                                         "you know the other run: compare the two",
                                         "neurolens similar @latest --top 5",
                                         kParameters,
-                                        kResult,
+                                        schema_text<SimilarRuns>,
                                         Effect::kRead,
                                         {.cli = true, .http = true, .mcp = true},
                                         Stream::kNone,

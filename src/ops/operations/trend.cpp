@@ -14,6 +14,10 @@
 namespace nl::ops {
 namespace {
 
+using compare::Trend;
+using compare::TrendChange;
+using compare::TrendGroup;
+using compare::TrendPoint;
 using nlohmann::json;
 
 constexpr char kParameters[] = R"({
@@ -36,26 +40,6 @@ constexpr char kParameters[] = R"({
     "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 10000, "description": "newest runs to look at"},
     "svg": {"type": "string", "x-file": true, "x-host-path": true, "description": "write a picture to this file"}
   }})";
-
-constexpr char kResult[] = R"({
-  "type": "object",
-  "required": ["figure", "order", "group_by", "matching", "without_order", "alerts", "groups", "left_out"],
-  "properties": {
-    "figure": {"type": "object", "required": ["id", "unit", "direction"]},
-    "order": {"type": "string", "description": "imported, or the label that the runs are ordered by"},
-    "alerts": {"type": "integer"},
-    "groups": {"type": "array", "items": {"type": "object", "required": ["group", "summary", "points", "change_points"],
-      "properties": {
-        "points": {"type": "array", "items": {"type": "object", "required": ["run_id", "imported_at_ns", "value"]}},
-        "change_points": {"type": "array", "items": {"type": "object",
-          "required": ["at", "run_id", "previous_run_id", "imported_at_ns", "before", "after", "ratio", "p", "alert",
-                       "meaning", "differences", "work"],
-          "properties": {"meaning": {"enum": ["worse", "better", "changed"]},
-            "differences": {"type": "array", "items": {"type": "object", "required": ["what", "lasts"]},
-              "description": "from the run before; lasts: three runs on each side differ in it, too"},
-            "work": {"description": "kernels and classes whose time per step moved most, from runs on both sides"}}}}}}},
-    "left_out": {"type": "array", "items": {"type": "object", "required": ["reason", "runs"]}},
-    "svg": {"type": "string"}}})";
 
 std::vector<std::string> divided(const std::string& text) {
   std::vector<std::string> parts;
@@ -102,38 +86,37 @@ Result<TrendQuestion> trend_question(const json& parameters) {
 }
 
 /// The change to look at next: the newest alert.
-void add_next(Outcome& outcome) {
-  const json* newest = nullptr;
-  for (const json& group : outcome.data["groups"]) {
-    for (const json& change : group["change_points"]) {
-      const bool later = newest == nullptr || change["imported_at_ns"] > (*newest)["imported_at_ns"];
-      if (change["alert"].get<bool>() && later) newest = &change;
+void add_next(Outcome& outcome, const Trend& trend) {
+  const TrendChange* newest = nullptr;
+  for (const TrendGroup& group : trend.groups) {
+    for (const TrendChange& change : group.change_points) {
+      const bool later = newest == nullptr || change.imported_at_ns > newest->imported_at_ns;
+      if (change.alert && later) newest = &change;
     }
   }
   if (newest == nullptr) return;
-  outcome.next.push_back("neurolens compare " + short_id((*newest)["previous_run_id"]) + " " +
-                         short_id((*newest)["run_id"]));
+  outcome.next.push_back("neurolens compare " + short_id(newest->previous_run_id) + " " +
+                         short_id(newest->run_id));
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
   if (parameters.contains("svg")) NL_CHECK(may_name_files(context));
   NL_TRY(const auto question, trend_question(parameters));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  Outcome outcome;
-  NL_TRY(outcome.data, trend_of(context, ledger, question));
-  if (const int64_t runs = outcome.data["without_order"]; runs > 0) {
-    outcome.warnings.push_back(fmt::format("left out, without {}: {}",
-                                           outcome.data["order"].get<std::string>(), counted(runs, "run")));
-  }
-  for (const json& left : outcome.data["left_out"]) {
-    outcome.warnings.push_back(
-        fmt::format("left out, {}: {}", left["reason"].get<std::string>(), counted(left["runs"], "run")));
-  }
+  NL_TRY(Trend trend, trend_of(context, ledger, question));
   if (parameters.contains("svg")) {
-    NL_CHECK(replace_file(parameters["svg"], report::trend_plot(outcome.data)));
-    outcome.data["svg"] = parameters["svg"];
+    trend.svg = parameters["svg"].get<std::string>();
+    NL_CHECK(replace_file(*trend.svg, report::trend_plot(trend)));
   }
-  add_next(outcome);
+  Outcome outcome = answered(trend);
+  if (trend.without_order > 0) {
+    outcome.warnings.push_back(
+        fmt::format("left out, without {}: {}", trend.order, counted(trend.without_order, "run")));
+  }
+  for (const auto& left : trend.left_out) {
+    outcome.warnings.push_back(fmt::format("left out, {}: {}", left.reason, counted(left.runs, "run")));
+  }
+  add_next(outcome, trend);
   return outcome;
 }
 
@@ -147,19 +130,19 @@ std::string value_text(double value, const std::string& unit) {
 }
 
 /// Means of as many stretches as there is room for.
-std::vector<double> condensed(const json& points, size_t room) {
+std::vector<double> condensed(const std::vector<TrendPoint>& points, size_t room) {
   std::vector<double> values;
   const size_t columns = std::min(points.size(), room);
   for (size_t c = 0; c < columns; c++) {
     const size_t from = c * points.size() / columns, to = (c + 1) * points.size() / columns;
     double sum = 0;
-    for (size_t i = from; i < to; i++) sum += points[i]["value"].get<double>();
+    for (size_t i = from; i < to; i++) sum += points[i].value;
     values.push_back(sum / static_cast<double>(to - from));
   }
   return values;
 }
 
-std::string sparkline(const json& points, size_t room) {
+std::string sparkline(const std::vector<TrendPoint>& points, size_t room) {
   static constexpr const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::vector<double> values = condensed(points, room);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -172,75 +155,60 @@ std::string sparkline(const json& points, size_t room) {
   return out;
 }
 
-std::string title_of(const json& group) {
-  std::string title;
-  for (const auto& [key, value] : group["group"].items()) {
-    title += (title.empty() ? "" : ", ") + (value.is_null() ? "no " + key : value.get<std::string>());
-  }
-  return title.empty() ? "all runs" : title;
+std::string signed_share(std::optional<double> ratio) {
+  if (!ratio) return "from nothing";
+  return (*ratio > 1 ? "+" : "") + percent_text(*ratio - 1);
 }
 
-std::string signed_share(const json& ratio) {
-  if (ratio.is_null()) return "from nothing";
-  const double share = ratio.get<double>() - 1;
-  return (share > 0 ? "+" : "") + percent_text(share);
-}
-
-std::string work_text(const json& work) {
+std::string work_text(const std::vector<compare::TrendWork>& work) {
+  constexpr size_t kMostRows = 4;
   std::string out;
-  for (const json& row : work) {
-    const int64_t delta = row["delta_ns"];
-    out += fmt::format("      {} {} → {} ({}{})  {}\n", row["kind"].get<std::string>(),
-                       duration_text(row["before_ns"]), duration_text(row["after_ns"]), delta > 0 ? "+" : "-",
-                       duration_text(std::abs(delta)), shortened(row["name"].get<std::string>(), 60));
-    if (std::count(out.begin(), out.end(), '\n') == 4) break;
+  for (size_t i = 0; i < std::min(work.size(), kMostRows); i++) {
+    const auto& row = work[i];
+    out += fmt::format("      {} {} → {} ({}{})  {}\n", row.kind, duration_text(row.before_ns),
+                       duration_text(row.after_ns), row.delta_ns > 0 ? "+" : "-",
+                       duration_text(std::abs(row.delta_ns)), shortened(row.name, 60));
   }
   return out.empty() ? out : "    time per step:\n" + out;
 }
 
-std::string change_text(const json& change, const std::string& unit, const TextStyle& style) {
+std::string change_text(const TrendChange& change, const std::string& unit, const TextStyle& style) {
   const std::string what =
-      change["alert"].get<bool>() ? change["meaning"].get<std::string>() : "not yet sure";
+      change.alert ? std::string(compare::trend_meaning_name(change.meaning)) : "not yet sure";
   std::string out = fmt::format("  {} since run {} ({}): {} → {} ({}), p {:.2g}\n",
-                                change["alert"].get<bool>() ? bold(what, style) : dim(what, style),
-                                short_id(change["run_id"]), time_text(change["imported_at_ns"]),
-                                value_text(change["before"], unit), value_text(change["after"], unit),
-                                signed_share(change["ratio"]), change["p"].get<double>());
-  if (change["differences"].empty()) out += dim("    nothing known differs from the run before\n", style);
+                                change.alert ? bold(what, style) : dim(what, style), short_id(change.run_id),
+                                time_text(change.imported_at_ns), value_text(change.before, unit),
+                                value_text(change.after, unit), signed_share(change.ratio), change.p);
+  if (change.differences.empty()) out += dim("    nothing known differs from the run before\n", style);
   const auto room = static_cast<size_t>(std::max(style.width, 60)) - 4;
-  for (const json& difference : change["differences"]) {
-    const std::string one = shortened(difference["what"].get<std::string>(), room);
-    out += "    " +
-           (difference["lasts"].get<bool>() ? one : dim(one + " (not in all runs around it)", style)) + "\n";
+  for (const auto& difference : change.differences) {
+    const std::string one = shortened(difference.what, room);
+    out += "    " + (difference.lasts ? one : dim(one + " (not in all runs around it)", style)) + "\n";
   }
-  return out + (change["work"].is_array() ? work_text(change["work"]) : "");
+  return out + (change.work ? work_text(*change.work) : "");
 }
 
-std::string group_text(const json& group, const std::string& unit, const TextStyle& style) {
-  const json& points = group["points"];
+std::string group_text(const TrendGroup& group, const std::string& unit, const TextStyle& style) {
+  const auto& points = group.points;
   const auto room = static_cast<size_t>(std::clamp(style.width - 50, 20, 80));
-  std::string out = bold(title_of(group), style) + "\n  " + sparkline(points, room);
+  std::string out = bold(group.title(", "), style) + "\n  " + sparkline(points, room);
   out += fmt::format("  {}, {} → {}\n", counted(static_cast<int64_t>(points.size()), "run"),
-                     value_text(points.front()["value"], unit), value_text(points.back()["value"], unit));
-  for (const json& change : group["change_points"]) out += change_text(change, unit, style);
+                     value_text(points.front().value, unit), value_text(points.back().value, unit));
+  for (const TrendChange& change : group.change_points) out += change_text(change, unit, style);
   return out;
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
   constexpr size_t kShown = 20;
-  const json& data = outcome.data;
-  if (data["groups"].empty()) return "No run has this figure.\n";
-  const std::string order = data["order"];
-  std::string out = fmt::format("{}, runs in the order of {}\n", data["figure"]["id"].get<std::string>(),
-                                order == "imported" ? "their import" : order);
-  size_t shown = 0;
-  for (const json& group : data["groups"]) {
-    if (shown++ == kShown) break;
-    out += "\n" + group_text(group, data["figure"]["unit"], style);
-  }
-  if (data["groups"].size() > kShown) {
+  const auto& trend = answer_of<Trend>(outcome);
+  if (trend.groups.empty()) return "No run has this figure.\n";
+  std::string out = fmt::format("{}, runs in the order of {}\n", trend.figure.id,
+                                trend.order == "imported" ? "their import" : trend.order);
+  for (size_t i = 0; i < std::min(trend.groups.size(), kShown); i++)
+    out += "\n" + group_text(trend.groups[i], trend.figure.unit, style);
+  if (trend.groups.size() > kShown) {
     out += dim(fmt::format("\n{}: --json, or fewer keys in --group-by\n",
-                           counted(static_cast<int64_t>(data["groups"].size() - kShown), "more group")),
+                           counted(static_cast<int64_t>(trend.groups.size() - kShown), "more group")),
                style);
   }
   return out;
@@ -256,7 +224,7 @@ const Operation& operation_trend() {
       "you have two sets of runs: compare",
       "neurolens trend --metric step_time --group-by model,device --where precision=fp16",
       kParameters,
-      kResult,
+      schema_text<Trend>,
       Effect::kRead,
       {.cli = true, .http = true, .mcp = true},
       Stream::kNone,

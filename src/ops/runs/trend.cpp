@@ -13,6 +13,10 @@
 namespace nl::ops {
 namespace {
 
+using compare::TrendChange;
+using compare::TrendDifference;
+using compare::TrendGroup;
+using compare::TrendWork;
 using nlohmann::json;
 using store::RunRow;
 
@@ -90,12 +94,12 @@ bool is_lasting(const std::string& key, const std::vector<Differences>& pairs) {
 
 /// Between the run where the change began and the one before; those that last for a few runs come first.
 /// Empty if the runs cannot be read any more.
-json differences_json(const store::Ledger& ledger, const std::vector<Point>& points, size_t from, size_t at,
-                      size_t to) {
+std::vector<TrendDifference> differences_around(const store::Ledger& ledger, const std::vector<Point>& points,
+                                                size_t from, size_t at, size_t to) {
   constexpr size_t kRuns = 3;
   const auto before = facts_of(ledger, points, std::max(from, at - std::min(at, kRuns)), at);
   const auto after = facts_of(ledger, points, at, std::min(to, at + kRuns));
-  json lasting = json::array(), passing = json::array();
+  std::vector<TrendDifference> lasting, passing;
   if (before.empty() || after.empty()) return lasting;
   std::vector<Differences> pairs;
   for (const auto& a : before) {
@@ -103,7 +107,7 @@ json differences_json(const store::Ledger& ledger, const std::vector<Point>& poi
   }
   for (const auto& one : compare::differences(before.back(), after.front())) {
     const bool lasts = is_lasting(one.key, pairs);
-    (lasts ? lasting : passing).push_back({{"what", one.text()}, {"lasts", lasts}});
+    (lasts ? lasting : passing).push_back({one.text(), lasts});
   }
   lasting.insert(lasting.end(), passing.begin(), passing.end());
   return lasting;
@@ -140,64 +144,51 @@ double middle(const WorkTimes& work, const WorkTimes::key_type& key) {
   return it == work.end() ? 0 : stats::median(stats::sorted(it->second));
 }
 
-struct WorkChange {
-  WorkTimes::key_type key;
-  int64_t before_ns, after_ns;
-  int64_t delta() const { return after_ns - before_ns; }
-};
-
-json to_json(const WorkChange& change) {
-  return {{"kind", change.key.first},
-          {"name", change.key.second},
-          {"before_ns", change.before_ns},
-          {"after_ns", change.after_ns},
-          {"delta_ns", change.delta()}};
-}
-
 /// Kernels and classes whose time moved most: medians of a few runs on both sides.
-json moved_work(const store::Ledger& ledger, const std::vector<Point>& points, size_t from, size_t at,
-                size_t to) {
+std::vector<TrendWork> moved_work(const store::Ledger& ledger, const std::vector<Point>& points, size_t from,
+                                  size_t at, size_t to) {
   constexpr size_t kRuns = 5;
   constexpr size_t kRows = 8;
   const WorkTimes before = work_of(ledger, points, std::max(from, at - std::min(at, kRuns)), at);
   const WorkTimes after = work_of(ledger, points, at, std::min(to, at + kRuns));
   WorkTimes both = before;
   both.insert(after.begin(), after.end());
-  std::vector<WorkChange> changes;
+  std::vector<TrendWork> changes;
   for (const auto& [key, times] : both) {
-    changes.push_back({key, std::llround(middle(before, key)), std::llround(middle(after, key))});
+    const int64_t was = std::llround(middle(before, key)), is = std::llround(middle(after, key));
+    if (is != was) changes.push_back({key.first, key.second, was, is, is - was});
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const WorkChange& a, const WorkChange& b) {
-    return std::abs(a.delta()) > std::abs(b.delta());
+  std::stable_sort(changes.begin(), changes.end(), [](const TrendWork& a, const TrendWork& b) {
+    return std::abs(a.delta_ns) > std::abs(b.delta_ns);
   });
-  json rows = json::array();
-  for (const WorkChange& change : changes) {
-    if (rows.size() == kRows || change.delta() == 0) break;
-    rows.push_back(to_json(change));
-  }
-  return rows;
+  if (changes.size() > kRows) changes.resize(kRows);
+  return changes;
 }
 
 // ---- One group
 
-std::string meaning(const stats::ChangePoint& point, const RunFigure& figure) {
-  if (figure.direction() == "none" || point.after == point.before) return "changed";
-  return (point.after > point.before) == (figure.direction() == "lower") ? "worse" : "better";
+compare::TrendMeaning meaning_of(const stats::ChangePoint& point, const RunFigure& figure) {
+  using compare::TrendMeaning;
+  if (figure.direction() == "none" || point.after == point.before) return TrendMeaning::kChanged;
+  return (point.after > point.before) == (figure.direction() == "lower") ? TrendMeaning::kWorse
+                                                                         : TrendMeaning::kBetter;
 }
 
-json change_json(const stats::ChangePoint& change, const std::vector<Point>& points,
-                 const RunFigure& figure) {
+TrendChange change_of(const stats::ChangePoint& change, const std::vector<Point>& points,
+                      const RunFigure& figure) {
   const RunRow& began = *points[change.at].run;
-  return {{"at", change.at},
-          {"run_id", began.run_id},
-          {"previous_run_id", points[change.at - 1].run->run_id},
-          {"imported_at_ns", began.imported_at_ns},
-          {"before", change.before},
-          {"after", change.after},
-          {"ratio", change.before == 0 ? json() : json(change.after / change.before)},
-          {"p", stats::rounded_p(change.p)},
-          {"alert", change.alert},
-          {"meaning", meaning(change, figure)}};
+  TrendChange out;
+  out.at = change.at;
+  out.run_id = began.run_id;
+  out.previous_run_id = points[change.at - 1].run->run_id;
+  out.imported_at_ns = began.imported_at_ns;
+  out.before = change.before;
+  out.after = change.after;
+  if (change.before != 0) out.ratio = change.after / change.before;
+  out.p = stats::rounded_p(change.p);
+  out.alert = change.alert;
+  out.meaning = meaning_of(change, figure);
+  return out;
 }
 
 class GroupTrend {
@@ -209,25 +200,23 @@ class GroupTrend {
     changes_ = stats::find_change_points(values, question.change_points);
   }
 
-  json points_json() const {
-    json list = json::array();
-    for (const Point& point : points_) {
-      list.push_back({{"run_id", point.run->run_id},
-                      {"imported_at_ns", point.run->imported_at_ns},
-                      {"value", point.value}});
-    }
+  std::vector<compare::TrendPoint> points() const {
+    std::vector<compare::TrendPoint> list;
+    for (const Point& point : points_)
+      list.push_back({point.run->run_id, point.run->imported_at_ns, point.value});
     return list;
   }
   /// `explained`: how many alerts may still be looked into.
-  json changes_json(size_t& explained) const {
-    json list = json::array();
+  std::vector<TrendChange> changes(size_t& explained) const {
+    std::vector<TrendChange> list;
     for (size_t i = 0; i < changes_.size(); i++) {
-      json change = change_json(changes_[i], points_, question_.figure);
+      TrendChange change = change_of(changes_[i], points_, question_.figure);
       const size_t at = changes_[i].at;
-      change["differences"] = differences_json(ledger_, points_, begin(i), at, end(i));
-      const bool is_explained = changes_[i].alert && explained > 0;
-      change["work"] = is_explained ? moved_work(ledger_, points_, begin(i), at, end(i)) : json();
-      explained -= is_explained;
+      change.differences = differences_around(ledger_, points_, begin(i), at, end(i));
+      if (change.alert && explained > 0) {
+        change.work = moved_work(ledger_, points_, begin(i), at, end(i));
+        explained--;
+      }
       list.push_back(std::move(change));
     }
     return list;
@@ -243,25 +232,20 @@ class GroupTrend {
   std::vector<stats::ChangePoint> changes_;
 };
 
-json group_json(const RunGroupHistory& group, const std::vector<std::string>& keys) {
-  json values = json::object();
+std::map<std::string, std::optional<std::string>> values_of(const RunGroupHistory& group,
+                                                            const std::vector<std::string>& keys) {
+  std::map<std::string, std::optional<std::string>> values;
   for (size_t i = 0; i < keys.size(); i++) {
-    values[keys[i]] = group.values[i].empty() ? json() : json(group.values[i]);
+    values[keys[i]] = group.values[i].empty() ? std::nullopt : std::optional(group.values[i]);
   }
   return values;
 }
 
-json summary_json(const std::vector<Point>& points) {
+compare::TrendSummary summary_of(const std::vector<Point>& points) {
   std::vector<double> values;
   for (const Point& point : points) values.push_back(point.value);
   const stats::Summary s = stats::summary_of(stats::sorted(std::move(values)));
-  return {{"n", s.n}, {"min", s.min}, {"median", s.median}, {"max", s.max}};
-}
-
-json left_out_json(const ReasonCounts& left_out) {
-  json list = json::array();
-  for (const auto& [reason, runs] : left_out) list.push_back({{"reason", reason}, {"runs", runs}});
-  return list;
+  return {s.n, s.min, s.median, s.max};
 }
 
 size_t runs_in(const History& history) {
@@ -272,33 +256,29 @@ size_t runs_in(const History& history) {
 
 }  // namespace
 
-Result<json> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question) {
+Result<compare::Trend> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question) {
   constexpr size_t kExplained = 20;  // each reads some ten tables of kernels
   NL_TRY(const History history, history_of(ledger, question.history));
   Values values(context, ledger, question.figure, runs_in(history));
-  json groups = json::array();
-  size_t explained = kExplained, alerts = 0;
+  compare::Trend trend;
+  size_t explained = kExplained;
   for (const RunGroupHistory& group : history.groups) {
     NL_TRY(auto points, values.of(group));
     if (points.empty()) continue;
-    json out = {{"group", group_json(group, question.history.group_by)}, {"summary", summary_json(points)}};
-    const GroupTrend trend(ledger, question, std::move(points));
-    out["points"] = trend.points_json();
-    out["change_points"] = trend.changes_json(explained);
-    for (const json& change : out["change_points"]) alerts += change["alert"].get<bool>();
-    groups.push_back(std::move(out));
+    TrendGroup out{values_of(group, question.history.group_by), summary_of(points), {}, {}};
+    const GroupTrend found(ledger, question, std::move(points));
+    out.points = found.points();
+    out.change_points = found.changes(explained);
+    for (const TrendChange& change : out.change_points) trend.alerts += change.alert;
+    trend.groups.push_back(std::move(out));
   }
-  return json{{"figure",
-               {{"id", question.figure.id()},
-                {"unit", question.figure.unit()},
-                {"direction", question.figure.direction()}}},
-              {"order", history.order},
-              {"group_by", question.history.group_by},
-              {"matching", history.matching},
-              {"without_order", history.without_order},
-              {"alerts", alerts},
-              {"groups", std::move(groups)},
-              {"left_out", left_out_json(values.left_out())}};
+  trend.figure = {question.figure.id(), question.figure.unit(), question.figure.direction()};
+  trend.order = history.order;
+  trend.group_by = question.history.group_by;
+  trend.matching = history.matching;
+  trend.without_order = history.without_order;
+  for (const auto& [reason, runs] : values.left_out()) trend.left_out.push_back({reason, runs});
+  return trend;
 }
 
 }  // namespace nl::ops

@@ -2,8 +2,8 @@
 // Trend: one figure over the history of runs, group by group, with the places where its level changed and
 // what else changed there.
 
-#include "base/json.h"
 #include "base/result.h"
+#include "compare/trend_answer.h"
 #include "ops/operation.h"
 #include "ops/runs/run_figure.h"
 #include "ops/runs/run_history.h"
@@ -17,7 +17,6 @@ struct TrendQuestion {
   stats::ChangePointOptions change_points;
 };
 
-/// The data of the operation `trend`.
-Result<nlohmann::json> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question);
+Result<compare::Trend> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question);
 
 }  // namespace nl::ops

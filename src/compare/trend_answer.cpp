@@ -1,0 +1,19 @@
+#include "compare/trend_answer.h"
+
+namespace nl::compare {
+
+std::string_view trend_meaning_name(TrendMeaning meaning) {
+  static constexpr std::string_view kMeanings[] = {"worse", "better", "changed"};
+  return kMeanings[static_cast<size_t>(meaning)];
+}
+
+std::string TrendGroup::title(std::string_view between) const {
+  std::string title;
+  for (const auto& [key, value] : group) {
+    if (!title.empty()) title += between;
+    title += value.value_or("no " + key);
+  }
+  return title.empty() ? "all runs" : title;
+}
+
+}  // namespace nl::compare
