@@ -25,23 +25,23 @@ struct ClockFitAnswer {
 
   static constexpr auto fields() {
     using C = ClockFitAnswer;
-    return std::tuple{
-        field("clock", &C::clock),
-        field("device", &C::device, "null: a clock of the host"),
-        field("reference", &C::reference, "clock that it was fitted to"),
-        field("method", &C::method),
-        field("applied", &C::applied),
-        field("drift_ppm", &C::drift_ppm),
-        field("anchors", &C::anchors, "pairs of times that the fit rests on"),
-        field("residual_p50_ns", &C::residual_p50_ns),
-        field("residual_p99_ns", &C::residual_p99_ns),
-        field("violations_before", &C::violations_before, "kernels that started before their launch, before the fit"),
-        field("violations_after", &C::violations_after, "the same after it"),
-        field("bound_ns", &C::bound_ns, "how far off a time may be"),
-        field("offset_ns", &C::offset_ns),
-        field("from_ns", &C::from_ns, "begin of the segment"),
-        field("corrupt_records", &C::corrupt_records),
-        field("min_rtt_ns", &C::min_rtt_ns, "shortest round trip between two hosts")};
+    return std::tuple{field("clock", &C::clock),
+                      field("device", &C::device, "null: a clock of the host"),
+                      field("reference", &C::reference, "clock that it was fitted to"),
+                      field("method", &C::method),
+                      field("applied", &C::applied),
+                      field("drift_ppm", &C::drift_ppm),
+                      field("anchors", &C::anchors, "pairs of times that the fit rests on"),
+                      field("residual_p50_ns", &C::residual_p50_ns),
+                      field("residual_p99_ns", &C::residual_p99_ns),
+                      field("violations_before", &C::violations_before,
+                            "kernels that started before their launch, before the fit"),
+                      field("violations_after", &C::violations_after, "the same after it"),
+                      field("bound_ns", &C::bound_ns, "how far off a time may be"),
+                      field("offset_ns", &C::offset_ns),
+                      field("from_ns", &C::from_ns, "begin of the segment"),
+                      field("corrupt_records", &C::corrupt_records),
+                      field("min_rtt_ns", &C::min_rtt_ns, "shortest round trip between two hosts")};
   }
 };
 

@@ -89,15 +89,16 @@ struct ClockAgreement {
 
   static constexpr auto fields() {
     using C = ClockAgreement;
-    return std::tuple{field("compared", &C::compared, "collectives whose ranks have known clocks"),
-                      field("without_bound", &C::without_bound, "collectives whose ranks have not"),
-                      field("resolvable", &C::resolvable, "waits that are longer than the bound of the clocks"),
-                      field("agreeing", &C::agreeing, "within the bound"),
-                      field("bound_p50_ns", &C::bound_p50_ns),
-                      field("worst_difference_ns", &C::worst_difference_ns),
-                      field("waits", &C::waits, "by the clocks"),
-                      field("methods", &C::methods, "how the clocks were fitted"),
-                      field("agree", &C::agree, "all that were compared")};
+    return std::tuple{
+        field("compared", &C::compared, "collectives whose ranks have known clocks"),
+        field("without_bound", &C::without_bound, "collectives whose ranks have not"),
+        field("resolvable", &C::resolvable, "waits that are longer than the bound of the clocks"),
+        field("agreeing", &C::agreeing, "within the bound"),
+        field("bound_p50_ns", &C::bound_p50_ns),
+        field("worst_difference_ns", &C::worst_difference_ns),
+        field("waits", &C::waits, "by the clocks"),
+        field("methods", &C::methods, "how the clocks were fitted"),
+        field("agree", &C::agree, "all that were compared")};
   }
 };
 
@@ -129,17 +130,18 @@ struct CollectivesAnswer {
 
   static constexpr auto fields() {
     using C = CollectivesAnswer;
-    return std::tuple{field("ranks", &C::ranks),
-                      field("calls", &C::calls),
-                      field("matched", &C::matched, "collectives whose calls were found on several ranks"),
-                      field("unmatched_calls", &C::unmatched_calls),
-                      field("different_sizes", &C::different_sizes, "collectives whose ranks tell different sizes"),
-                      field("kinds", &C::kinds, "by time"),
-                      field("waits", &C::waits),
-                      field("straggler", &C::straggler),
-                      field("clocks", &C::clocks),
-                      field("point_to_point", &C::point_to_point),
-                      field_if_any("absent", &C::absent, "why there are no waits")};
+    return std::tuple{
+        field("ranks", &C::ranks),
+        field("calls", &C::calls),
+        field("matched", &C::matched, "collectives whose calls were found on several ranks"),
+        field("unmatched_calls", &C::unmatched_calls),
+        field("different_sizes", &C::different_sizes, "collectives whose ranks tell different sizes"),
+        field("kinds", &C::kinds, "by time"),
+        field("waits", &C::waits),
+        field("straggler", &C::straggler),
+        field("clocks", &C::clocks),
+        field("point_to_point", &C::point_to_point),
+        field_if_any("absent", &C::absent, "why there are no waits")};
   }
 };
 

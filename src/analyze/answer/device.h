@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "analyze/answer/decomposition.h"
 #include "analyze/answer/device_name.h"
 #include "analyze/answer/roofline.h"
 #include "analyze/answer/strip.h"
+#include "analyze/load/decomposition.h"
 #include "analyze/metrics/metric.h"
 
 namespace nl::analyze {
@@ -29,7 +29,8 @@ struct GapAnswer {
 
   static constexpr auto fields() {
     using G = GapAnswer;
-    return std::tuple{field("start_ns", &G::start_ns), field("dur_ns", &G::dur_ns),
+    return std::tuple{field("start_ns", &G::start_ns),
+                      field("dur_ns", &G::dur_ns),
                       field("cause", &G::cause, "idle cause, see docs/metrics.md"),
                       field("host_span", &G::host_span, "what the launching thread did meanwhile"),
                       field("next_table", &G::next_table, "table of the work that ended the gap"),
@@ -80,9 +81,9 @@ struct MemoryAnswer {
   std::vector<MemoryPoint> samples = {};
 
   static constexpr auto fields() {
-    return std::tuple{
-        field("relative", &MemoryAnswer::relative, "the source gives changes: values count from its first event"),
-        field("samples", &MemoryAnswer::samples)};
+    return std::tuple{field("relative", &MemoryAnswer::relative,
+                            "the source gives changes: values count from its first event"),
+                      field("samples", &MemoryAnswer::samples)};
   }
 };
 
@@ -97,9 +98,9 @@ struct DeviceAnswer {
   std::map<std::string, int64_t> classes = {};
   MetricSet metrics = {};
   RooflineAnswer roofline = {};
-  std::optional<WorkSources> work = {};            ///< with figures
+  std::optional<WorkSources> work = {};                ///< with figures
   std::optional<std::vector<StripColumn>> strip = {};  ///< with figures
-  std::optional<MemoryAnswer> memory = {};         ///< with figures, if the source has allocations
+  std::optional<MemoryAnswer> memory = {};             ///< with figures, if the source has allocations
 
   bool is_host() const { return kind == DeviceKind::kHost; }
 

@@ -34,10 +34,10 @@ struct RecordedFunction {
 
   static constexpr auto fields() {
     using F = RecordedFunction;
-    return std::tuple{field("name", &F::name), field("own_ns", &F::own_ns, "sampled in it, not in what it calls"),
-                      field("total_ns", &F::total_ns, "with what it calls; a function that calls itself counts once"),
-                      field("all_ns", &F::all_ns, "of all samples"),
-                      field("share", &F::share, "own_ns of all_ns")};
+    return std::tuple{
+        field("name", &F::name), field("own_ns", &F::own_ns, "sampled in it, not in what it calls"),
+        field("total_ns", &F::total_ns, "with what it calls; a function that calls itself counts once"),
+        field("all_ns", &F::all_ns, "of all samples"), field("share", &F::share, "own_ns of all_ns")};
   }
 };
 
@@ -74,9 +74,10 @@ struct RecordedTimes {
 
   static constexpr auto fields() {
     using R = RecordedTimes;
-    return std::tuple{field("scopes", &R::scopes), field("functions", &R::functions, "by sampled processor time"),
-                      field("python", &R::python, "Python functions, with what they call in C as their own"),
-                      field("waits", &R::waits), field("queries", &R::queries, "SQL that gives each list again")};
+    return std::tuple{
+        field("scopes", &R::scopes), field("functions", &R::functions, "by sampled processor time"),
+        field("python", &R::python, "Python functions, with what they call in C as their own"),
+        field("waits", &R::waits), field("queries", &R::queries, "SQL that gives each list again")};
   }
 };
 

@@ -62,7 +62,8 @@ struct RooflineOp {
         field("roof_share", &R::roof_share, "least time that the device needs over the time that it took"),
         field_if_any("absent", &R::absent, "why there is no roof"),
         field_if_any("bound", &R::bound, "memory or compute"),
-        field_if_any("model_or_peak_error", &R::model_or_peak_error, "faster than possible: model or peak is wrong")};
+        field_if_any("model_or_peak_error", &R::model_or_peak_error,
+                     "faster than possible: model or peak is wrong")};
   }
 };
 
@@ -75,11 +76,12 @@ struct RooflineAnswer {
 
   static constexpr auto fields() {
     using R = RooflineAnswer;
-    return std::tuple{field("ops", &R::ops, "by kernel time"),
-                      field("modelled_ns", &R::modelled_ns, "kernel time of ops that have a model"),
-                      field("kernel_ns", &R::kernel_ns, "kernel time of the device in the window"),
-                      field("without_model", &R::without_model, "kernel time by the reason why there is no model"),
-                      field("peaks", &R::peaks)};
+    return std::tuple{
+        field("ops", &R::ops, "by kernel time"),
+        field("modelled_ns", &R::modelled_ns, "kernel time of ops that have a model"),
+        field("kernel_ns", &R::kernel_ns, "kernel time of the device in the window"),
+        field("without_model", &R::without_model, "kernel time by the reason why there is no model"),
+        field("peaks", &R::peaks)};
   }
 };
 

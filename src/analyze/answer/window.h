@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analyze/answer/decomposition.h"
 #include "analyze/answer/device_name.h"
+#include "analyze/load/decomposition.h"
 #include "analyze/load/intervals.h"
 
 namespace nl::analyze {
@@ -83,7 +83,8 @@ struct StepsAnswer {
     using S = StepsAnswer;
     return std::tuple{
         field("source", &S::source,
-              "what tells the steps: profiler_step, engine_step, model_run, inference, annotation, period, none"),
+              "what tells the steps: profiler_step, engine_step, model_run, inference, annotation, period, "
+              "none"),
         field("count", &S::count),
         field("confidence", &S::confidence, "of a period: share of the kernels that repeat after it"),
         field("kernels_in_period", &S::kernels_in_period, "only of a period that was found in the kernels"),

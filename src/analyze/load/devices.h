@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/answer/decomposition.h"
+#include "analyze/load/decomposition.h"
 #include "analyze/load/timeline.h"
 #include "analyze/names/op_class.h"
 

@@ -15,7 +15,8 @@ struct Decomposition {
   static constexpr auto fields() {
     using D = Decomposition;
     return std::tuple{
-        field("window_ns", &D::window_ns, "length of the window: the sum of compute, exposed_comm, exposed_copy and idle"),
+        field("window_ns", &D::window_ns,
+              "length of the window: the sum of compute, exposed_comm, exposed_copy and idle"),
         field("compute_ns", &D::compute_ns, "time in which kernels computed"),
         field("exposed_comm_ns", &D::exposed_comm_ns, "communication while nothing computed"),
         field("exposed_copy_ns", &D::exposed_copy_ns, "copies while nothing computed or communicated"),
