@@ -61,9 +61,10 @@ struct MetricValue {
   static constexpr auto fields() {
     using M = MetricValue;
     return std::tuple{
-        field("definition", &M::definition, "id/version"), field("unit", &M::unit),
+        field("definition", &M::definition, "id/version"), field("unit", &M::unit, "ns, B, count, ratio, …"),
         field_if_any("coverage", &M::coverage, "share of the kernel time that it is drawn from"),
-        field_if_any("absent", &M::absent, "why there is no value"), field_if_any("value", &M::value)};
+        field_if_any("absent", &M::absent, "why there is no value"),
+        field_if_any("value", &M::value, "in its unit")};
   }
 };
 
