@@ -58,12 +58,12 @@ class Watchdog {
 
  private:
   Result<void> watch() {
-    using Clock = std::chrono::steady_clock;
-    const auto end = Clock::now() + std::chrono::seconds(limits_.seconds);
+    using Steady = std::chrono::steady_clock;
+    const auto end = Steady::now() + std::chrono::seconds(limits_.seconds);
     std::unique_lock lock(mutex_);
     while (!done_ && !fired_) {
       changed_.wait_for(lock, std::chrono::milliseconds(50));
-      fired_ = !done_ && (Clock::now() > end || limits_.cancelled());
+      fired_ = !done_ && (Steady::now() > end || limits_.cancelled());
     }
     if (fired_) duckdb_interrupt(connection_);
     return {};
