@@ -107,7 +107,7 @@ Timed timed(const std::vector<SearchedBlock>& blocks, const std::vector<Fingerpr
   for (int round = 0; round < 3; round++) {
     std::vector<SearchResult> results;
     const auto start = std::chrono::steady_clock::now();
-    for (const Fingerprint& query : queries) results.push_back(search(blocks, query, options));
+    for (const Fingerprint& query : queries) results.push_back(search(blocks, query, options).value());
     out.seconds = std::min(out.seconds, seconds_since(start));
     out.results = std::move(results);
   }

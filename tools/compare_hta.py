@@ -180,7 +180,7 @@ WORDS = {
 
 def shown(value):
     if value is None or value != value:
-        return "–"
+        return "\u2013"
     if isinstance(value, str):
         return value
     return f"{value:,.3f}".rstrip("0").rstrip(".")

@@ -53,7 +53,8 @@ def links_out(path):
 
 
 def on_files(files, config):
-    todo, seen = [pathlib.Path(f.abs_src_path) for f in files.documentation_pages()], set()
+    todo = [pathlib.Path(f.abs_src_path) for f in files.documentation_pages()]
+    seen: set[pathlib.Path] = set()
     while todo:
         for target in links_out(todo.pop()) - seen:
             seen.add(target)

@@ -48,7 +48,8 @@ def inner_rooms(found, layer):
 
 def placed(names, level, height):
     """Left top corner of each layer: a column for each level."""
-    place, bottom = {}, {}
+    place: dict[str, tuple[int, int]] = {}
+    bottom: dict[int, int] = {}
     for name in sorted(names, key=lambda n: (level[n], n)):
         column = level[name]
         y = bottom.get(column, 10)

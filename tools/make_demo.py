@@ -48,7 +48,7 @@ OPS = {"embed": "aten::embedding", "pow": "aten::pow", "mean": "aten::mean", "rs
        "attention": "demo::decode_attention", "up": "aten::mm", "down": "aten::mm", "logits": "aten::mm",
        "argmax": "aten::argmax"}
 NORM = ["pow", "mean", "add", "rsqrt", "mul", "mul"]
-EAGER_LAYER = NORM + ["qkv", "rope", "rope", "attention", "out", "add"] + NORM + ["up", "silu", "mul", "down", "add"]
+EAGER_LAYER = [*NORM, "qkv", "rope", "rope", "attention", "out", "add", *NORM, "up", "silu", "mul", "down", "add"]
 FUSED_LAYER = ["add_norm", "qkv", "rope", "attention_padded", "out", "add_norm", "up", "silu_mul", "down"]
 EAGER_STEP = ["embed"] + EAGER_LAYER * LAYERS + NORM + ["logits", "argmax"]
 FUSED_STEP = ["embed"] + FUSED_LAYER * LAYERS + ["add_norm", "logits", "argmax"]

@@ -2,6 +2,7 @@
 usage: python3 tools/write_coverage.py coverage.json"""
 
 import collections
+import itertools
 import json
 import pathlib
 import re
@@ -13,8 +14,8 @@ ERROR = re.compile(r"return (Error\{|errno_error\(|\w*_error\()|Error\{ErrorCode
 
 def uncovered_lines(file):
     """Lines whose code never ran. A segment is [line, column, count, has_count, is_entry, is_gap]."""
-    lines = set()
-    for begin, end in zip(file["segments"], file["segments"][1:]):
+    lines: set[int] = set()
+    for begin, end in itertools.pairwise(file["segments"]):
         if begin[3] and begin[2] == 0 and not begin[5]:
             lines.update(range(begin[0], end[0] + (end[1] > 1)))
     return lines
@@ -26,8 +27,8 @@ def unreached_errors(path, file):
 
 
 def main():
-    files = json.load(open(sys.argv[1]))["data"][0]["files"]
-    rooms = collections.defaultdict(lambda: collections.Counter())
+    files = json.loads(pathlib.Path(sys.argv[1]).read_text())["data"][0]["files"]
+    rooms: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     errors = {}
     for file in files:
         path = pathlib.Path(file["filename"])
@@ -40,14 +41,14 @@ def main():
         if found := unreached_errors(path, file):
             errors[str(name)] = found
     print(f"{'room':<14}{'lines':>8}{'covered':>9}{'branches':>10}{'covered':>9}")
-    total = sum(rooms.values(), collections.Counter())
+    total: collections.Counter[str] = sum(rooms.values(), collections.Counter())
     for room, c in [*sorted(rooms.items()), ("all", total)]:
         print(f"{room:<14}{c['lines']:>8}{c['lines_covered'] / max(c['lines'], 1):>9.1%}"
               f"{c['branches']:>10}{c['branches_covered'] / max(c['branches'], 1):>9.1%}")
     print(f"\nError paths that no test reaches: {sum(map(len, errors.values()))}")
-    for name, found in sorted(errors.items()):
+    for file_name, found in sorted(errors.items()):
         for line, text in found:
-            print(f"  {name}:{line}: {text[:110]}")
+            print(f"  {file_name}:{line}: {text[:110]}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,24 @@
 from types import TracebackType
-from typing import Any, Callable, Optional, Type, TypeVar
+from typing import Any, Callable, TypeVar
 
 from neurolens._cli import Error as Error
 from neurolens._profile import Profile as Profile
 from neurolens._profile import profile as profile
 from neurolens._run import Run as Run
 from neurolens._run import open as open
+
+__all__ = [
+    "Error",
+    "Profile",
+    "Run",
+    "counter",
+    "include_dir",
+    "is_recording",
+    "mark_event",
+    "open",
+    "profile",
+    "scope",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -15,9 +28,9 @@ class _Scope:
     def __enter__(self) -> _Scope: ...
     def __exit__(
         self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
         /,
     ) -> None: ...
     def __call__(self, function: _F, /) -> _F: ...

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import warnings
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Optional, Union
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -37,7 +37,7 @@ def program() -> str:
 
 def call(
     verb: str, *args: Any, ledger: Optional[Path] = None, input: Union[bytes, str, None] = None
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """The ``data`` of what ``neurolens VERB --json ARGS`` answers. A gate that failed is an answer, too."""
     done = _run([verb, "--json"], args, ledger, input)
     answer = _envelope(done.stdout)
@@ -71,20 +71,20 @@ def _installed_program() -> Optional[str]:
 
 
 def _run(
-    verb: List[str], args: Any, ledger: Optional[Path], given: Union[bytes, str, None]
+    verb: list[str], args: Any, ledger: Optional[Path], given: Union[bytes, str, None]
 ) -> "subprocess.CompletedProcess[bytes]":
     """Our own options stand first, as behind ``--`` begin the words of another program."""
     own = verb if ledger is None else [*verb, "--ledger", os.fspath(ledger)]
     command = [program(), *own, *map(str, args)]
     given = given.encode() if isinstance(given, str) else given
-    source: Dict[str, Any] = {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
+    source: dict[str, Any] = {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
     try:
         return subprocess.run(command, capture_output=True, **source)
     except OSError as error:
         raise Error("unavailable", f"cannot run the program: {error}", "NEUROLENS_PROGRAM names another one") from error
 
 
-def _envelope(text: bytes) -> Optional[Dict[str, Any]]:
+def _envelope(text: bytes) -> Optional[dict[str, Any]]:
     try:
         answer = json.loads(text)
     except ValueError:

@@ -1,21 +1,22 @@
 """Inputs for a model whose caller gives none: numbers from 0 to 1, integers 1, as ``neurolens profile model.onnx`` makes them."""
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
 
 from neurolens._cli import Error
 from neurolens._workload import described_input
 
-Wanted = Tuple[str, Any, Sequence[Any]]  # name, type of numpy or None, sizes; an open one is a name or None
+Wanted = tuple[str, Any, Sequence[Any]]  # name, type of numpy or None, sizes; an open one is a name or None
 
 
 def complete_inputs(
     wanted: Sequence[Wanted], given: Any, shapes: Mapping[str, Sequence[int]]
-) -> Tuple[Dict[str, Any], List[Dict[str, Any]], List[str]]:
+) -> tuple[dict[str, Any], list[dict[str, Any]], list[str]]:
     """The inputs by name, their descriptions, and notes on sizes that were guessed."""
     named = _by_name(wanted, given)
-    inputs: Dict[str, Any] = {}
-    described: List[Dict[str, Any]] = []
-    notes: List[str] = []
+    inputs: dict[str, Any] = {}
+    described: list[dict[str, Any]] = []
+    notes: list[str] = []
     for name, kind, open_shape in wanted:
         origin = "given" if name in named else "generated"
         if origin == "given":
@@ -28,7 +29,7 @@ def complete_inputs(
     return inputs, described, sorted(set(notes))
 
 
-def _by_name(wanted: Sequence[Wanted], given: Any) -> Dict[str, Any]:
+def _by_name(wanted: Sequence[Wanted], given: Any) -> dict[str, Any]:
     names = [name for name, _, _ in wanted]
     if given is None:
         return {}
@@ -41,7 +42,7 @@ def _by_name(wanted: Sequence[Wanted], given: Any) -> Dict[str, Any]:
     return dict(given)
 
 
-def _shape(wanted: Sequence[Any], given: Optional[Sequence[int]]) -> Tuple[List[int], List[str]]:
+def _shape(wanted: Sequence[Any], given: Optional[Sequence[int]]) -> tuple[list[int], list[str]]:
     """The shape, and the sizes in it that were guessed."""
     if given is not None:
         return list(given), []
@@ -50,7 +51,7 @@ def _shape(wanted: Sequence[Any], given: Optional[Sequence[int]]) -> Tuple[List[
     return shape, [str(size or "?") for size, known in zip(wanted, is_known) if not known]
 
 
-def _made(name: str, kind: Any, shape: List[int]) -> Any:
+def _made(name: str, kind: Any, shape: list[int]) -> Any:
     import numpy
 
     if kind is None:

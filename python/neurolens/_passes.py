@@ -3,7 +3,8 @@ a machine that gets slower meanwhile slows both. As ``neurolens profile model.on
 
 import pathlib
 import time
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from collections.abc import Generator
+from typing import Any, Optional
 
 from neurolens._workload import Workload
 
@@ -18,10 +19,10 @@ class Passes:
     def __init__(self, workload: Workload, folder: str) -> None:
         self.workload = workload
         self.folder = folder
-        self.iterations: List[Dict[str, Any]] = []
-        self.memory: List[Dict[str, Any]] = []
+        self.iterations: list[dict[str, Any]] = []
+        self.memory: list[dict[str, Any]] = []
         self.peak_bytes: Optional[int] = None
-        self.profiles: List[str] = []
+        self.profiles: list[str] = []
 
     def measure(self, warm_up: int, iterations: Optional[int], seconds: float) -> None:
         self.add_memory("process")
@@ -54,7 +55,7 @@ class Passes:
     def add_memory(self, stage: str) -> None:
         self.memory.append({"stage": stage, "resident_bytes": memory_now("VmRSS")})
 
-    def document(self) -> Dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         return {
             "profiles": self.profiles,
             "files": self.workload.kept_files(),
@@ -97,7 +98,7 @@ def block_size(once_ns: int, wanted: int) -> int:
     return max(min(_BLOCK_NS // max(once_ns, 1), max(wanted // _TURNS, 1)), 1)
 
 
-def turns(warm_up: int) -> Iterator[Tuple[bool, bool]]:
+def turns(warm_up: int) -> Generator[tuple[bool, bool], Optional[int], None]:
     """Of code whose end nobody knows: is the next iteration profiled, is it a warm-up? The caller sends how long one took.
 
     The very first is profiled, since it may be the only one.
@@ -124,7 +125,7 @@ def memory_now(line: str) -> Optional[int]:
     return None
 
 
-def clock_pair() -> Dict[str, Any]:
+def clock_pair() -> dict[str, Any]:
     """The monotonic and the Unix clock, read together; of some tries the one that took least."""
     tries = []
     for _ in range(16):

@@ -10,8 +10,9 @@ import shlex
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from types import ModuleType, TracebackType
-from typing import Any, Dict, Mapping, Optional, Tuple, Type, Union
+from typing import Any, Optional, Union
 
 from neurolens import _cli
 from neurolens._passes import Passes, memory_now, turns
@@ -85,7 +86,7 @@ class Profile:
         self._begin(self._turns.send(took_ns))
 
     def __exit__(
-        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
         with self._folder:
             try:
@@ -105,7 +106,7 @@ class Profile:
     def _workload(self) -> Workload:
         return self._passes.workload
 
-    def _begin(self, turn: Tuple[bool, bool]) -> None:
+    def _begin(self, turn: tuple[bool, bool]) -> None:
         """A profiler that cannot be switched stays on."""
         is_profiled, self._is_warm_up = turn
         had, workload = getattr(self, "_is_profiled", False), self._workload
@@ -169,7 +170,7 @@ def keep(passes: Passes, name: str, labels: Optional[Mapping[str, str]], ledger:
     return open_run(data["run_id"], ledger)
 
 
-def passes_document(passes: Passes, name: str) -> Dict[str, Any]:
+def passes_document(passes: Passes, name: str) -> dict[str, Any]:
     """passes.json, as the program reads it."""
     framework = passes.workload.describe()
     framework["versions"] = {"python": sys.version.split()[0], **_versions(), **framework.get("versions", {})}
@@ -183,7 +184,7 @@ def _imported_for(target: Any) -> Optional[ModuleType]:
     return owner or next((module for module in modules if module.PROFILES_FUNCTIONS), None)
 
 
-def _versions() -> Dict[str, str]:
+def _versions() -> dict[str, str]:
     found = {name: getattr(sys.modules.get(name), "__version__", None) for name in ("numpy", *FRAMEWORKS)}
     return {name: str(version) for name, version in found.items() if version is not None}
 

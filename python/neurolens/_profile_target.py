@@ -16,17 +16,17 @@ import subprocess
 import sys
 import time
 import traceback
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Optional
 
 from neurolens import _profile
 from neurolens._cli import Error
 from neurolens._passes import Passes, clock_pair, memory_now
 
-Plan = Dict[str, Any]
+Plan = dict[str, Any]
 _PR_SET_PDEATHSIG = 1
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     _end_with(int(arguments[1]))
     folder = pathlib.Path(arguments[0])
     plan = json.loads((folder / "plan.json").read_text())
@@ -44,7 +44,7 @@ def main(arguments: List[str]) -> int:
     return 0
 
 
-def _measured(plan: Plan, folder: pathlib.Path) -> Dict[str, Any]:
+def _measured(plan: Plan, folder: pathlib.Path) -> dict[str, Any]:
     if plan["framework"] == "openvino":
         return _measured_model(plan, folder)
     path, function = _parts(plan["target"])
@@ -55,20 +55,20 @@ def _measured(plan: Plan, folder: pathlib.Path) -> Dict[str, Any]:
     return _measured_workload(workload, plan, folder)
 
 
-def _measured_workload(workload: Any, plan: Plan, folder: pathlib.Path) -> Dict[str, Any]:
+def _measured_workload(workload: Any, plan: Plan, folder: pathlib.Path) -> dict[str, Any]:
     passes = Passes(workload, str(folder))
     passes.measure(plan.get("warm_up", 3), plan.get("iterations"), plan.get("seconds", 5))
     return {**_profile.passes_document(passes, _name(plan["target"])), "labels": _labels(plan["target"])}
 
 
-def _measured_model(plan: Plan, folder: pathlib.Path) -> Dict[str, Any]:
+def _measured_model(plan: Plan, folder: pathlib.Path) -> dict[str, Any]:
     openvino = _profile.integration("openvino")
     options = {"threads": plan.get("threads"), "shapes": plan["shapes"]}
     workload = openvino.workload(openvino.read_model(plan["target"]), _given_inputs(plan), **options)
     return _measured_workload(workload, plan, folder)
 
 
-def _given_inputs(plan: Plan) -> Optional[Dict[str, Any]]:
+def _given_inputs(plan: Plan) -> Optional[dict[str, Any]]:
     if "inputs_file" not in plan:
         return None
     import numpy
@@ -83,7 +83,7 @@ def _given_inputs(plan: Plan) -> Optional[Dict[str, Any]]:
 # ---- Functions
 
 
-def _parts(target: str) -> Tuple[str, Optional[str]]:
+def _parts(target: str) -> tuple[str, Optional[str]]:
     """script.py, script.py:function or module:function."""
     if target.endswith(".py"):
         return target, None
@@ -96,6 +96,8 @@ def _load(path: str, function: str) -> Any:
     if path.endswith(".py"):
         sys.path.insert(0, os.path.dirname(path))
         spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
+        if spec is None or spec.loader is None:  # never: the name ends in .py
+            raise ImportError(path)
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
@@ -116,7 +118,7 @@ def _name(target: str) -> str:
     return os.path.basename(target)
 
 
-def _labels(target: str) -> Dict[str, str]:
+def _labels(target: str) -> dict[str, str]:
     """The model is called as its file, without what the file is."""
     path, colon, function = _name(target).partition(":")
     return {"model": os.path.splitext(path)[0] + colon + function}
@@ -125,7 +127,7 @@ def _labels(target: str) -> Dict[str, str]:
 # ---- Whole scripts
 
 
-def _measured_script(plan: Plan, folder: pathlib.Path) -> Dict[str, Any]:
+def _measured_script(plan: Plan, folder: pathlib.Path) -> dict[str, Any]:
     """Each run is a process of its own, so that none finds what another has left."""
     warm_up, iterations = plan.get("warm_up", 0), plan.get("iterations", 1)
     runs = [_script_process(folder, "unprofiled", True) for _ in range(warm_up)]
@@ -155,7 +157,7 @@ def _measured_script(plan: Plan, folder: pathlib.Path) -> Dict[str, Any]:
     }
 
 
-def _script_process(folder: pathlib.Path, name: str, is_warm_up: bool) -> Dict[str, Any]:
+def _script_process(folder: pathlib.Path, name: str, is_warm_up: bool) -> dict[str, Any]:
     answer = folder / "script_run.json"
     done = subprocess.run([sys.executable, "-m", __spec__.name, str(folder), str(os.getpid()), name])
     if (folder / "error.json").exists():
@@ -210,8 +212,9 @@ class _ProfilerOnImport:
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-            spec.loader.exec_module = lambda module: self._executed(name, execute, module)
+            loader: Any = spec.loader
+            execute = loader.exec_module
+            loader.exec_module = lambda module: self._executed(name, execute, module)
         return spec
 
     def _executed(self, name: str, execute: Any, module: Any) -> None:
@@ -221,7 +224,7 @@ class _ProfilerOnImport:
             self.workload.open_profiler(self._folder)
             self.workload.switch(True)
 
-    def close(self) -> List[str]:
+    def close(self) -> list[str]:
         if self.workload is None or not self._is_profiled:
             return []
         return self.workload.close_profiler()

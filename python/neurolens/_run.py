@@ -5,7 +5,8 @@ import json
 import os
 import pathlib
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional
 
 from neurolens import _cli
 from neurolens._cli import Path
@@ -33,7 +34,7 @@ def open(run: Path, ledger: Optional[Path] = None) -> "Run":
 class Run:
     """One run, as :func:`neurolens.open` gives it. Its facts do not change; nothing here changes them."""
 
-    def __init__(self, name: str, ledger: Optional[str], shown: Dict[str, Any]) -> None:
+    def __init__(self, name: str, ledger: Optional[str], shown: dict[str, Any]) -> None:
         self._name = name
         self._ledger = ledger
         self._shown = shown
@@ -44,17 +45,17 @@ class Run:
         return self._shown["run_id"]
 
     @property
-    def metadata(self) -> Dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What ``neurolens show`` knows: sources, hardware, software, clock, counts of records, tables; as of opening."""
         return self._shown
 
     @property
-    def labels(self) -> Dict[str, str]:
+    def labels(self) -> dict[str, str]:
         """What the run is about, by key: model, precision, batch, ...; as of now."""
         return {label["key"]: label["value"] for label in self._call("show")["labels"]}
 
     @property
-    def tables(self) -> Dict[str, int]:
+    def tables(self) -> dict[str, int]:
         """The tables of the run that are not empty, with their numbers of rows."""
         names = [table["name"] for table in _cli.call("schema")["tables"]]
         counts = self.rows(" UNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS rows FROM {name}" for name in names))
@@ -87,15 +88,15 @@ class Run:
         # Not read_table: a thread of its scanner may still hold the bytes when Python ends, which aborts the process.
         return parquet.ParquetFile(source).read(use_threads=False)
 
-    def rows(self, query: str) -> List[Dict[str, Any]]:
+    def rows(self, query: str) -> list[dict[str, Any]]:
         """What one SELECT over the tables of the run gives, row by row; needs nothing but Python."""
         return json.loads(self._bytes("query", query, "--format", "json"))
 
-    def analyze(self, window: str = "whole") -> Dict[str, Any]:
+    def analyze(self, window: str = "whole") -> dict[str, Any]:
         """Where the time of a window of the run went, as a sum that closes: what ``neurolens analyze --json`` says."""
         return self._call("analyze", "--window", window)
 
-    def findings(self, window: str = "whole") -> List[Dict[str, Any]]:
+    def findings(self, window: str = "whole") -> list[dict[str, Any]]:
         """What the rules found, with evidence and what it costs; the worst first."""
         return self.analyze(window)["findings"]
 
@@ -118,7 +119,7 @@ class Run:
         page = html.escape(self.report())
         return f'<iframe sandbox="" srcdoc="{page}" style="width: 100%; height: 40em; border: 1px solid #ccc"></iframe>'
 
-    def _call(self, verb: str, *args: Any) -> Dict[str, Any]:
+    def _call(self, verb: str, *args: Any) -> dict[str, Any]:
         return _cli.call(verb, self._name, *args, ledger=self._ledger)
 
     def _bytes(self, verb: str, *args: Any) -> bytes:
@@ -152,4 +153,4 @@ def _import(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise _cli.Error("unavailable", f"this needs {module.split('.')[0]}", f"pip install 'neurolens[{extra}]'") from error
+        raise _cli.Error("unavailable", f"this needs {module.split('.', maxsplit=1)[0]}", f"pip install 'neurolens[{extra}]'") from error

@@ -3,7 +3,9 @@
 import contextlib
 import platform
 import sys
-from typing import Any, Callable, ContextManager, Dict, List, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Callable
 
 
 class Workload:
@@ -18,10 +20,10 @@ class Workload:
 
     def __init__(self, run: Callable[[], Any]) -> None:
         self.run = run
-        self.inputs: List[Dict[str, Any]] = []
-        self.notes: List[str] = []
+        self.inputs: list[dict[str, Any]] = []
+        self.notes: list[str] = []
 
-    def describe(self) -> Dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Name, version, path and provider of what runs it; further facts as there are."""
         return {"name": "python", "version": platform.python_version(), "path": sys.executable, "provider": "CPU"}
 
@@ -31,7 +33,7 @@ class Workload:
     def switch(self, on: bool) -> None:
         """Before a block of iterations."""
 
-    def mark(self) -> ContextManager[Any]:
+    def mark(self) -> AbstractContextManager[Any]:
         """A range of the profiler, named model_run, around an iteration; for profilers that do not mark it themselves."""
         return contextlib.nullcontext()
 
@@ -42,11 +44,11 @@ class Workload:
     def after_profiled(self, is_warm_up: bool) -> None:
         """Behind each profiled iteration, outside of its time."""
 
-    def close_profiler(self) -> List[str]:
+    def close_profiler(self) -> list[str]:
         """Ends it, also if it was not used. Names of the files in the folder that are to be imported."""
         return []
 
-    def kept_files(self) -> List[str]:
+    def kept_files(self) -> list[str]:
         """Further files in the folder, which are kept with the run."""
         return []
 
@@ -62,7 +64,7 @@ def call_of(function: Callable[..., Any], inputs: Any) -> Callable[[], Any]:
     return lambda: function(inputs)
 
 
-def described_inputs(inputs: Any, origin: str = "given") -> List[Dict[str, Any]]:
+def described_inputs(inputs: Any, origin: str = "given") -> list[dict[str, Any]]:
     """Name, type and shape of each; names of those given by place are their numbers."""
     if inputs is None:
         return []
@@ -71,7 +73,7 @@ def described_inputs(inputs: Any, origin: str = "given") -> List[Dict[str, Any]]
     return [described_input(str(name), value, origin) for name, value in inputs.items()]
 
 
-def described_input(name: str, value: Any, origin: str) -> Dict[str, Any]:
+def described_input(name: str, value: Any, origin: str) -> dict[str, Any]:
     kind = str(getattr(value, "dtype", type(value).__name__))
     shape = [int(size) for size in getattr(value, "shape", ())]
     return {"name": name, "type": kind.replace("torch.", ""), "shape": shape, "origin": origin}

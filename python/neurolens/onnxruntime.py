@@ -4,7 +4,7 @@ Importing this module imports onnxruntime; ``neurolens`` itself does not.
 """
 
 import os
-from typing import Any, Dict, List, Optional
+from typing import Any, Optional
 
 import numpy
 import onnxruntime
@@ -46,7 +46,7 @@ class OnnxWorkload(Workload):
     name = "onnxruntime"
     switches = True
 
-    def __init__(self, session: Any, inputs: Dict[str, Any]) -> None:
+    def __init__(self, session: Any, inputs: dict[str, Any]) -> None:
         super().__init__(lambda: session.run(None, inputs))
         self._session, self._inputs = session, inputs
         self._second: Optional[Any] = None
@@ -55,7 +55,7 @@ class OnnxWorkload(Workload):
         if not self.has_profiler:
             self.notes.append("no profiler: the model of this session cannot be had again, or the session has one already")
 
-    def describe(self) -> Dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         options = self._session.get_session_options()
         return {
             "name": "onnxruntime",
@@ -82,9 +82,10 @@ class OnnxWorkload(Workload):
             options.enable_profiling, options.profile_file_prefix = before
 
     def run_profiled(self) -> Any:
+        assert self._second is not None, "open_profiler() comes first"
         return self._second.run(None, self._inputs)
 
-    def close_profiler(self) -> List[str]:
+    def close_profiler(self) -> list[str]:
         if self._second is None:
             return []
         path, self._second = self._second.end_profiling(), None

@@ -7,7 +7,8 @@ import json
 import os
 import pathlib
 import statistics
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
 
 import openvino
 
@@ -53,18 +54,18 @@ class OpenvinoWorkload(Workload):
     name = "openvino"
     switches = True
 
-    def __init__(self, model: Any, inputs: Dict[str, Any], device: str, threads: Optional[int]) -> None:
+    def __init__(self, model: Any, inputs: dict[str, Any], device: str, threads: Optional[int]) -> None:
         self._model, self._inputs, self._device = model, inputs, device
-        self._options: Dict[str, Any] = {} if threads is None else {"INFERENCE_NUM_THREADS": threads}
+        self._options: dict[str, Any] = {} if threads is None else {"INFERENCE_NUM_THREADS": threads}
         self.has_profiler = isinstance(model, openvino.Model)
         self._compiled = self._compile({}) if self.has_profiler else model
         request = self._compiled.create_infer_request()
         super().__init__(lambda: request.infer(inputs))
-        self._counts: Dict[str, Dict[str, Any]] = {}
+        self._counts: dict[str, dict[str, Any]] = {}
         if not self.has_profiler:
             self.notes.append("no times of layers: the model is compiled already; give the openvino.Model or its path")
 
-    def describe(self) -> Dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {
             "name": "openvino",
             "version": openvino.get_version(),
@@ -88,14 +89,14 @@ class OpenvinoWorkload(Workload):
             for layer in self._request.profiling_info:
                 self._count(layer)
 
-    def close_profiler(self) -> List[str]:
+    def close_profiler(self) -> list[str]:
         if not self._counts:
             return []
         document = {"schema": "neurolens.run-file/1", **self._tables()}
         pathlib.Path(self._folder, _LAYERS).write_text(json.dumps(document))
         return [_LAYERS]
 
-    def _compile(self, more: Dict[str, Any]) -> Any:
+    def _compile(self, more: dict[str, Any]) -> Any:
         return openvino.Core().compile_model(self._model, self._device, {**self._options, **more})
 
     def _count(self, layer: Any) -> None:
@@ -104,7 +105,7 @@ class OpenvinoWorkload(Workload):
             microseconds = layer.real_time.days * 86_400_000_000 + layer.real_time.seconds * 1_000_000
             kept["times_ns"].append((microseconds + layer.real_time.microseconds) * 1000)
 
-    def _tables(self) -> Dict[str, Any]:
+    def _tables(self) -> dict[str, Any]:
         """Layers that were optimised away have no times."""
         layers, times = [], []
         for name, kept in self._counts.items():
@@ -129,6 +130,6 @@ def read_model(model: Any) -> Any:
     return openvino.Core().read_model(os.fspath(model)) if isinstance(model, (str, os.PathLike)) else model
 
 
-def _sizes(port: Any) -> List[Any]:
+def _sizes(port: Any) -> list[Any]:
     """Sizes of an input; those that are open have no names that can be relied on."""
     return [size.get_length() if size.is_static else None for size in port.get_partial_shape()]

@@ -18,7 +18,8 @@ import subprocess
 import tempfile
 import time
 import warnings
-from typing import Any, Callable, Dict, Generator, List, Optional
+from collections.abc import Generator
+from typing import Any, Callable, Optional
 
 import pytest
 
@@ -34,8 +35,8 @@ class Profiled:
     """What was measured: the durations of all calls, the runs that hold them, and what the last call returned."""
 
     result: Any
-    durations_ns: List[int]
-    runs: List[str]
+    durations_ns: list[int]
+    runs: list[str]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -100,7 +101,7 @@ def _is_on(config: pytest.Config) -> bool:
 
 # Measuring
 
-_CLOCKS: Dict[str, Callable[[], int]] = {"wall": time.perf_counter_ns, "cpu": time.process_time_ns}
+_CLOCKS: dict[str, Callable[[], int]] = {"wall": time.perf_counter_ns, "cpu": time.process_time_ns}
 
 
 def _measure(function: Callable[[], Any], calls: int, runs: int, clock: Callable[[], int]) -> Any:
@@ -127,7 +128,7 @@ def _label(text: str) -> str:
     return data[:900].decode("utf-8", "ignore") + hashlib.sha256(data).hexdigest()
 
 
-def _git_labels(folder: pathlib.Path) -> Dict[str, str]:
+def _git_labels(folder: pathlib.Path) -> dict[str, str]:
     commit = _git(folder, "rev-parse", "HEAD")
     if commit is None:
         return {}
@@ -145,7 +146,7 @@ def _git(folder: pathlib.Path, *words: str) -> Optional[str]:
 # Keeping
 
 
-def _run_file(times: Any, labels: Dict[str, str], clock: str) -> Dict[str, Any]:
+def _run_file(times: Any, labels: dict[str, str], clock: str) -> dict[str, Any]:
     """A document that ``neurolens import`` reads: each call is a step, and the test an op in it."""
     first = times[0][0]
     row = [{"track_id": 0, "start_ns": start - first, "dur_ns": end - start} for start, end in times]
@@ -163,7 +164,7 @@ def _run_file(times: Any, labels: Dict[str, str], clock: str) -> Dict[str, Any]:
     return {"schema": "neurolens.run-file/1", "metadata": metadata, "tracks": [{"kind": "thread"}], "spans": spans}
 
 
-def _keep(documents: List[Dict[str, Any]], config: pytest.Config) -> List[str]:
+def _keep(documents: list[dict[str, Any]], config: pytest.Config) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="neurolens-") as folder:
         paths = [pathlib.Path(folder, f"{number}.json") for number in range(len(documents))]
         for path, document in zip(paths, documents):
@@ -175,13 +176,13 @@ def _keep(documents: List[Dict[str, Any]], config: pytest.Config) -> List[str]:
 # Judging
 
 
-def _judge(request: pytest.FixtureRequest, labels: Dict[str, str], ids: List[str]) -> str:
+def _judge(request: pytest.FixtureRequest, labels: dict[str, str], ids: list[str]) -> str:
     """What the comparison says, in a few words. A regression fails the test; what could not be decided is a warning."""
     option = request.config.option
     name = option.neurolens_baseline
     base = [run for run in _base_runs(request.config, labels) if run not in ids]
     if not base:
-        warnings.warn(f"nothing of {labels['test']} was measured at {name}: it is compared with nothing")
+        warnings.warn(f"nothing of {labels['test']} was measured at {name}: it is compared with nothing", stacklevel=2)
         return f", nothing to compare with at {name}"
     words = ["--base", *base, "--new", *ids, "--threshold", option.neurolens_threshold]
     verdict = _cli.call("compare", *words, ledger=option.neurolens_ledger)
@@ -189,11 +190,11 @@ def _judge(request: pytest.FixtureRequest, labels: Dict[str, str], ids: List[str
     if verdict["verdict"] == "regression":
         pytest.fail(f"{said}\n  neurolens compare {base[0][:12]} {ids[0][:12]} shows where", pytrace=False)
     if verdict["verdict"] in ("inconclusive", "not_tested", "incomparable"):
-        warnings.warn(f"{labels['test']}: {said}; {'; '.join(verdict['reasons'])}")
+        warnings.warn(f"{labels['test']}: {said}; {'; '.join(verdict['reasons'])}", stacklevel=2)
     return f", {said}"
 
 
-def _base_runs(config: pytest.Config, labels: Dict[str, str]) -> List[str]:
+def _base_runs(config: pytest.Config, labels: dict[str, str]) -> list[str]:
     """The newest runs of the test at the baseline, a commit by any name that git knows, measured by the same clock."""
     name = config.option.neurolens_baseline
     commit = _git(config.rootpath, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or name
@@ -203,7 +204,7 @@ def _base_runs(config: pytest.Config, labels: Dict[str, str]) -> List[str]:
     return [run["run_id"] for run in found["runs"]]
 
 
-def _figures(verdict: Dict[str, Any]) -> str:
+def _figures(verdict: dict[str, Any]) -> str:
     tested = verdict["statistics"]
     if not tested or not tested.get("ratio_interval"):
         return ""

@@ -8,7 +8,9 @@ import json
 import os
 import pathlib
 import shutil
-from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Callable, Optional
 
 import tensorflow
 
@@ -48,9 +50,9 @@ class TensorflowWorkload(Workload):
         super().__init__(lambda: _finished(run()))
         self._is_started = False
         self._count = 0
-        self._files: List[str] = []
+        self._files: list[str] = []
 
-    def describe(self) -> Dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         gpus = tensorflow.config.list_physical_devices("GPU")
         return {
             "name": "tensorflow",
@@ -70,11 +72,11 @@ class TensorflowWorkload(Workload):
             tensorflow.profiler.experimental.start(str(self._folder / "tensorflow"))
             self._is_started = True
 
-    def mark(self) -> ContextManager[Any]:
+    def mark(self) -> AbstractContextManager[Any]:
         self._count += 1
         return tensorflow.profiler.experimental.Trace("model_run", step_num=self._count)
 
-    def close_profiler(self) -> List[str]:
+    def close_profiler(self) -> list[str]:
         if not self._is_started:
             return []
         tensorflow.profiler.experimental.stop()
@@ -86,10 +88,10 @@ class TensorflowWorkload(Workload):
         self._files = [_XPLANE]
         return self._host_spans()
 
-    def kept_files(self) -> List[str]:
+    def kept_files(self) -> list[str]:
         return self._files
 
-    def _host_spans(self) -> List[str]:
+    def _host_spans(self) -> list[str]:
         """A file of NeuroLens beside TensorFlow's own."""
         space = _read_xspace(self._folder / _XPLANE)
         if space is None:
@@ -105,14 +107,14 @@ class TensorflowWorkload(Workload):
         return [_SPANS]
 
 
-def _run_file(plane: Any) -> Dict[str, Any]:
+def _run_file(plane: Any) -> dict[str, Any]:
     lines = list(plane.lines)
     tracks = [{"kind": "thread", "thread_name": line.display_name or line.name} for line in lines]
     spans = [span for number, line in enumerate(lines) for span in _spans(plane, line, number)]
     return {"schema": "neurolens.run-file/1", "tracks": tracks, "spans": spans}
 
 
-def _spans(plane: Any, line: Any, track: int) -> Iterator[Dict[str, Any]]:
+def _spans(plane: Any, line: Any, track: int) -> Iterator[dict[str, Any]]:
     """Times are picoseconds behind the start of the line. An operator is called name:type."""
     for event in line.events:
         name = plane.event_metadata[event.metadata_id].name

@@ -6,7 +6,8 @@ Importing this module imports torch; ``neurolens`` itself does not.
 import contextlib
 import os
 import threading
-from typing import Any, Callable, ContextManager, Dict, List, Optional
+from contextlib import AbstractContextManager
+from typing import Any, Callable, Optional
 
 import torch
 
@@ -54,7 +55,7 @@ class TorchWorkload(Workload):
         self._profiler: Optional[torch.profiler.profile] = None
         self._is_started = False
 
-    def describe(self) -> Dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         is_cuda = torch.cuda.is_available()
         provider = torch.cuda.get_device_name() if is_cuda else "CPU"
         versions = {"cuda": str(torch.version.cuda)} if is_cuda else {}
@@ -75,7 +76,7 @@ class TorchWorkload(Workload):
         self._path = os.path.join(folder, _TRACE)
         self._profiler = torch.profiler.profile(activities=_activities(), record_shapes=True)
         if self.switches:
-            self._start()
+            self._start(self._profiler)
             self.switch(False)
 
     def switch(self, on: bool) -> None:
@@ -84,12 +85,12 @@ class TorchWorkload(Workload):
         if self.switches:
             torch.autograd._enable_record_function(on)
         elif on and not self._is_started:
-            self._start()
+            self._start(self._profiler)
 
-    def mark(self) -> ContextManager[Any]:
+    def mark(self) -> AbstractContextManager[Any]:
         return torch.profiler.record_function("model_run")
 
-    def close_profiler(self) -> List[str]:
+    def close_profiler(self) -> list[str]:
         if self._profiler is None or not self._is_started:
             return []
         if self.switches:
@@ -99,8 +100,8 @@ class TorchWorkload(Workload):
         self._profiler = None
         return [_TRACE]
 
-    def _start(self) -> None:
-        self._profiler.start()
+    def _start(self, profiler: torch.profiler.profile) -> None:
+        profiler.start()
         self._is_started = True
 
 
@@ -117,7 +118,7 @@ class Annotation:
 
     def __init__(self, module: torch.nn.Module, prefix: str = "") -> None:
         self._open = threading.local()
-        self._hooks: List[Any] = []
+        self._hooks: list[Any] = []
         for name, part in module.named_modules(prefix=prefix or type(module).__name__):
             self._hooks.append(part.register_forward_pre_hook(lambda *_, name=name: self._begin(name)))
             self._hooks.append(part.register_forward_hook(lambda *_: self._end(), always_call=True))
@@ -146,13 +147,13 @@ class Annotation:
             self._stack.pop().close()
 
     @property
-    def _stack(self) -> List[contextlib.ExitStack]:
+    def _stack(self) -> list[contextlib.ExitStack]:
         if not hasattr(self._open, "stack"):
             self._open.stack = []
         return self._open.stack
 
 
-def _activities() -> List[Any]:
+def _activities() -> list[Any]:
     kinds = torch.profiler.ProfilerActivity
     return [kinds.CPU, kinds.CUDA] if torch.cuda.is_available() else [kinds.CPU]
 

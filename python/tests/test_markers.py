@@ -33,9 +33,8 @@ def test_a_function_that_is_not_recorded_stays_itself(face):
 
 @pytest.mark.parametrize("face", FACES)
 def test_an_exception_passes(face):
-    with pytest.raises(KeyError):
-        with face.scope("prefill"):
-            raise KeyError(1)
+    with pytest.raises(KeyError), face.scope("prefill"):
+        raise KeyError(1)
 
 
 def test_the_fallback_has_all_that_the_package_offers():

@@ -1,13 +1,12 @@
 #include "assemble/assemble.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "assemble/clock_table.h"
 #include "assemble/derived_writer.h"
 #include "assemble/launch_joins.h"
+#include "base/aside.h"
 #include "base/files.h"
 #include "store/bundle_writer.h"
 #include "store/run_views.h"
@@ -272,17 +271,15 @@ Result<void> ensure_derived(const std::string& bundle) {
   const std::string folder = store::derived_folder(bundle);
   if (is_complete(folder)) return {};
   store::remove_derived_left_overs(bundle);
-  const std::string aside = bundle + "/derived/" + store::kDerivedAside + std::to_string(::getpid());
-  const std::string temp = aside + "/temp";
+  NL_CHECK(make_folders(bundle + "/derived"));
+  NL_TRY(FolderAside aside, FolderAside::create(bundle + "/derived/" + store::kDerivedAside));
+  const std::string temp = aside.path() + "/temp";
   NL_CHECK(make_folders(temp));
   NL_TRY(auto engine, Engine::open({2, 256, temp}));
-  NL_CHECK(build_into(engine, bundle, aside));
+  NL_CHECK(build_into(engine, bundle, aside.path()));
   engine.reset();
   remove_tree(temp);
-  if (!is_complete(folder)) remove_tree(folder);
-  NL_TRY(const bool first, rename_to_new(aside, folder));
-  if (!first) remove_tree(aside);
-  return {};
+  return is_complete(folder) ? Result<void>() : aside.replace(folder);  // another one may have been quicker
 }
 
 }  // namespace nl::assemble

@@ -54,9 +54,13 @@ const char* hint_of_errno(int number) {
 
 }  // namespace
 
+std::string errno_text(int number) {
+  char buffer[256];
+  return ::strerror_r(number, buffer, sizeof buffer);  // unlike strerror it is for threads
+}
+
 Error errno_error(const std::string& what, const std::string& path, int number) {
-  return Error{code_of_errno(number), what + ": " + std::strerror(number) + ": " + path,
-               hint_of_errno(number)};
+  return Error{code_of_errno(number), what + ": " + errno_text(number) + ": " + path, hint_of_errno(number)};
 }
 
 Result<File> File::open_to_read(const std::string& path) {
@@ -138,16 +142,10 @@ Result<void> write_file_durably(const std::string& path, std::string_view text) 
   return {};
 }
 
-Result<NewFile> NewFile::create(const std::string& aside) {
-  const int fd = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return errno_error("cannot create", aside, errno);
-  return NewFile(fd, aside);
-}
-
 NewFile::~NewFile() {
   if (fd_ < 0) return;
-  ::close(fd_);
   ::unlink(aside_.c_str());
+  ::close(fd_);
 }
 
 Result<void> NewFile::write(std::string_view bytes) {
@@ -170,7 +168,7 @@ Result<bool> NewFile::finish(const std::string& path, bool replace) {
 }
 
 Result<void> replace_file(const std::string& path, std::string_view text) {
-  NL_TRY(NewFile file, NewFile::create(path + ".new-" + std::to_string(::getpid())));
+  NL_TRY(NewFile file, NewFile::create(path + ".new-"));
   NL_CHECK(file.write(text));
   NL_TRY(const bool placed, file.finish(path, true));
   (void)placed;
@@ -201,6 +199,11 @@ Result<bool> rename_to_new(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) return true;
   if (errno == EEXIST || errno == ENOTEMPTY) return false;
   return errno_error("cannot rename to", to, errno);
+}
+
+Result<void> exchange_paths(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return {};
+  return errno_error("cannot replace", to, errno);
 }
 
 void remove_tree(const std::string& path) {

@@ -31,10 +31,12 @@ class File {
   std::string path_;
 };
 
-/// A file that is written under a name aside and gets its own when it is complete; it vanishes otherwise.
+/// A file that is written under a name aside and gets its own when it is complete; it vanishes otherwise. The
+/// name aside is unlike any other and locked, see base/aside.h.
 class NewFile {
  public:
-  static Result<NewFile> create(const std::string& aside);
+  /// The name aside begins with `start`, such as "report.html.new-".
+  static Result<NewFile> create(const std::string& start);
   NewFile(NewFile&& other) noexcept : fd_(other.fd_), aside_(std::move(other.aside_)) { other.fd_ = -1; }
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile();
@@ -49,6 +51,8 @@ class NewFile {
   std::string aside_;
 };
 
+/// What the system calls an error of that number.
+std::string errno_text(int number);
 /// An Error from errno; `what` reads like "cannot open".
 Error errno_error(const std::string& what, const std::string& path, int number);
 
@@ -64,6 +68,8 @@ Result<void> sync_path(const std::string& path);
 Result<void> make_folders(const std::string& path);
 /// False if `to` exists already; `from` then stays where it is.
 Result<bool> rename_to_new(const std::string& from, const std::string& to);
+/// Both exist, and each gets the name of the other, at once.
+Result<void> exchange_paths(const std::string& from, const std::string& to);
 void remove_tree(const std::string& path);
 bool path_exists(const std::string& path);
 Result<int64_t> file_size(const std::string& path);

@@ -13,11 +13,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "base/files.h"
+#include "base/supervisor.h"
 #include "base/text.h"
-
-extern char** environ;  // NOLINT: POSIX gives no header for it
 
 namespace nl {
 namespace {
@@ -34,15 +34,14 @@ std::vector<char*> arguments_of(const std::vector<std::string>& command) {
   return arguments;
 }
 
-/// Our variables, less those that are given, and then these; the strings must live on.
-std::vector<char*> variables_with(const std::vector<std::string>& given) {
+/// The variables around, less those that are given, and then these; the strings must live on.
+std::vector<char*> variables_with(const Environment& surroundings, const std::vector<std::string>& given) {
   std::vector<char*> variables;
-  for (char** variable = environ; *variable != nullptr; variable++) {
-    const std::string_view ours = *variable;
-    const std::string_view name = ours.substr(0, ours.find('=') + 1);
+  for (const std::string& around : surroundings.variables()) {
+    const std::string_view name = std::string_view(around).substr(0, around.find('=') + 1);
     const bool replaced = std::any_of(given.begin(), given.end(),
                                       [name](const std::string& text) { return text.starts_with(name); });
-    if (!replaced) variables.push_back(*variable);
+    if (!replaced) variables.push_back(const_cast<char*>(around.c_str()));
   }
   for (const std::string& text : given) variables.push_back(const_cast<char*>(text.c_str()));
   variables.push_back(nullptr);
@@ -125,12 +124,9 @@ class Running {
     begin_ = Clock::now();
     NL_CHECK(start());
     for (;;) {
-      int status = 0;
-      rusage usage{};
-      const pid_t ended = ::wait4(pid_, &status, WNOHANG, &usage);
-      if (ended == pid_) return finish(status, usage);
+      NL_TRY(const auto end, supervisor_ ? ended_supervised() : ended());
       read_outputs();
-      if (ended < 0 && errno != EINTR) return errno_error("cannot wait for", command_[0], errno);
+      if (end) return finish(*end);
       NL_CHECK(judge());
       wait_a_little();
     }
@@ -139,12 +135,42 @@ class Running {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Whether it may go on. Once it is asked to end, it is not judged again.
+  /// The group is killed, with what the program left in it, before its number is given free.
+  Result<std::optional<SupervisedEnd>> ended() {
+    siginfo_t info{};
+    const int failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (failed != 0 && errno != EINTR) return errno_error("cannot wait for", command_[0], errno);
+    if (failed != 0 || info.si_pid != pid_) return std::optional<SupervisedEnd>();
+    SupervisedEnd end;
+    end.wall_ns = std::chrono::nanoseconds(Clock::now() - begin_).count();
+    ::kill(-pid_, SIGKILL);
+    ::wait4(std::exchange(pid_, -1), &end.status, 0, &end.usage);
+    return std::optional(end);
+  }
+
+  Result<std::optional<SupervisedEnd>> ended_supervised() {
+    auto end = supervisor_->ended();
+    if (!end) end.error().code = ErrorCode::kUnavailable;
+    return end;
+  }
+
+  void ask_to_end() const {
+    if (supervisor_) return supervisor_->ask_to_end();
+    ::kill(-pid_, SIGTERM);
+    ::kill(-pid_, SIGCONT);  // one that was stopped could not hear it
+  }
+  void kill_all() const {
+    if (supervisor_) return supervisor_->kill();
+    ::kill(-pid_, SIGKILL);
+  }
+
+  /// Whether it may go on. Once it is over or asked to end, it is not judged again.
   Result<void> judge() {
     if (end_.cut_short) {
-      if (Clock::now() > kill_at_) ::kill(-pid_, SIGKILL);
+      if (Clock::now() > kill_at_) kill_all();
       return {};
     }
+    if (supervisor_ && supervisor_->is_over()) return {};
     auto fine = options_.watch();
     if (fine && Clock::now() - begin_ > options_.time) {
       const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time).count();
@@ -154,19 +180,40 @@ class Running {
     if (fine || options_.grace.count() == 0) return fine;
     end_.cut_short = fine.error();
     kill_at_ = Clock::now() + options_.grace;
-    ::kill(-pid_, SIGTERM);
-    ::kill(-pid_, SIGCONT);  // one that was stopped could not hear it
+    ask_to_end();
     return {};
   }
 
   Result<void> start() {
     if (!output_.open() || !errors_.open()) return errno_error("cannot open a pipe for", command_[0], errno);
+    const std::vector<std::string> command = in_folder(command_, options_.folder);
+    std::vector<char*> arguments = arguments_of(command);
+    std::vector<char*> variables = variables_with(*options_.surroundings, options_.environment);
+    auto started =
+        options_.ends_strays ? start_supervised(arguments, variables) : spawn(arguments, variables);
+    output_.close_writer();
+    errors_.close_writer();
+    return started;
+  }
+
+  Result<void> start_supervised(const std::vector<char*>& arguments, const std::vector<char*>& variables) {
+    NL_TRY(Supervisor supervisor,
+           Supervisor::start({command_[0], arguments.data(), variables.data(), options_.input,
+                              output_.writer(), errors_.writer(), options_.grace}));
+    supervisor_.emplace(std::move(supervisor));
+    return {};
+  }
+
+  Result<void> spawn(const std::vector<char*>& arguments, const std::vector<char*>& variables) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawnattr_init(&attributes);
-    if (!options_.reads_our_input || ::isatty(STDIN_FILENO) != 0)
+    if (options_.input >= 0) {
+      ::posix_spawn_file_actions_adddup2(&actions, options_.input, STDIN_FILENO);
+    } else {
       ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    }
     if (options_.output_file.empty()) {
       ::posix_spawn_file_actions_adddup2(&actions, output_.writer(), STDOUT_FILENO);
     } else {
@@ -175,15 +222,10 @@ class Running {
     }
     ::posix_spawn_file_actions_adddup2(&actions, errors_.writer(), STDERR_FILENO);
     set_attributes(attributes, POSIX_SPAWN_SETPGROUP);  // a group, so that all it starts can be ended
-    const std::vector<std::string> command = in_folder(command_, options_.folder);
-    std::vector<char*> arguments = arguments_of(command);
-    std::vector<char*> variables = variables_with(options_.environment);
     const int failed =
-        ::posix_spawn(&pid_, command[0].c_str(), &actions, &attributes, arguments.data(), variables.data());
+        ::posix_spawn(&pid_, arguments[0], &actions, &attributes, arguments.data(), variables.data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
-    output_.close_writer();
-    errors_.close_writer();
     if (failed == 0) return {};
     pid_ = -1;
     return cannot_start(command_[0], failed);
@@ -208,22 +250,21 @@ class Running {
     }
   }
   void wait_a_little() const {
-    pollfd wanted[] = {{output_.reader(), POLLIN, 0}, {errors_.reader(), POLLIN, 0}};
-    const bool open = output_.reader() >= 0 || errors_.reader() >= 0;
-    if (!open || ::poll(wanted, 2, kLookEveryMs) > 0) ::usleep(1000);
+    pollfd wanted[] = {{output_.reader(), POLLIN, 0},
+                       {errors_.reader(), POLLIN, 0},
+                       {supervisor_ ? supervisor_->fd() : -1, POLLIN, 0}};
+    const bool open = supervisor_ || output_.reader() >= 0 || errors_.reader() >= 0;
+    if (!open || ::poll(wanted, 3, kLookEveryMs) > 0) ::usleep(1000);
   }
 
-  Result<ProcessEnd> finish(int status, const rusage& usage) {
-    const pid_t group = pid_;
-    pid_ = -1;
-    ::kill(-group, SIGKILL);  // what it left running
-    read_outputs();
-    end_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    end_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + end_.signal;
-    end_.wall_ns = std::chrono::nanoseconds(Clock::now() - begin_).count();
-    end_.user_ns = ns_of(usage.ru_utime);
-    end_.system_ns = ns_of(usage.ru_stime);
-    end_.peak_memory_bytes = int64_t{usage.ru_maxrss} * 1024;
+  Result<ProcessEnd> finish(const SupervisedEnd& end) {
+    end_.signal = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
+    end_.exit_code = WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 128 + end_.signal;
+    end_.wall_ns = end.wall_ns;
+    end_.user_ns = ns_of(end.usage.ru_utime);
+    end_.system_ns = ns_of(end.usage.ru_stime);
+    end_.peak_memory_bytes = int64_t{end.usage.ru_maxrss} * 1024;
+    end_.strays = end.strays;
     return std::move(end_);
   }
   void end_all() const {
@@ -235,7 +276,8 @@ class Running {
 
   const std::vector<std::string>& command_;
   const ProcessOptions& options_;
-  pid_t pid_ = -1;
+  pid_t pid_ = -1;  ///< unless a supervisor has started it
+  std::optional<Supervisor> supervisor_;
   Pipe output_;
   Pipe errors_;
   Clock::time_point begin_ = {};
@@ -243,7 +285,7 @@ class Running {
   ProcessEnd end_;
 };
 
-Result<pid_t> spawn_detached(const std::vector<std::string>& command) {
+Result<pid_t> spawn_detached(const Environment& surroundings, const std::vector<std::string>& command) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
@@ -252,9 +294,10 @@ Result<pid_t> spawn_detached(const std::vector<std::string>& command) {
     ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
   set_attributes(attributes, POSIX_SPAWN_SETSID);
   std::vector<char*> arguments = arguments_of(command);
+  std::vector<char*> variables = variables_with(surroundings, {});
   pid_t pid = -1;
   const int failed =
-      ::posix_spawn(&pid, command[0].c_str(), &actions, &attributes, arguments.data(), environ);
+      ::posix_spawn(&pid, command[0].c_str(), &actions, &attributes, arguments.data(), variables.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (failed != 0) return cannot_start(command[0], failed);
@@ -272,21 +315,23 @@ Result<ProcessEnd> run_process(const std::vector<std::string>& command, const Pr
   return Running(command, options).run();
 }
 
-std::optional<std::string> output_of(const std::string& program, std::vector<std::string> arguments,
+std::optional<std::string> output_of(const Environment& surroundings, const std::string& program,
+                                     std::vector<std::string> arguments,
                                      std::vector<std::string> environment) {
-  const std::string path = find_in_path(program);
+  const std::string path = find_in_path(surroundings, program);
   if (path.empty()) return std::nullopt;
   arguments.insert(arguments.begin(), path);
   ProcessOptions options;
   options.time = std::chrono::seconds(10);
+  options.surroundings = &surroundings;
   options.environment = std::move(environment);
   const auto ended = run_process(arguments, options);
   if (!ended || ended->exit_code != 0) return std::nullopt;
   return std::string(trimmed(ended->output));
 }
 
-Result<void> start_detached(const std::vector<std::string>& command) {
-  NL_TRY(const pid_t pid, spawn_detached(command));
+Result<void> start_detached(const Environment& surroundings, const std::vector<std::string>& command) {
+  NL_TRY(const pid_t pid, spawn_detached(surroundings, command));
   int status = 0;
   for (int waited_ms = 0; waited_ms < kFailsAtOnceMs; waited_ms += 10) {
     if (::waitpid(pid, &status, WNOHANG) == pid) {
@@ -298,10 +343,10 @@ Result<void> start_detached(const std::vector<std::string>& command) {
   return {};
 }
 
-std::string find_in_path(const std::string& name) {
+std::string find_in_path(const Environment& surroundings, const std::string& name) {
   if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
+  const std::string path = surroundings.get("PATH");
+  std::string_view rest = path;
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
@@ -312,10 +357,10 @@ std::string find_in_path(const std::string& name) {
   return {};
 }
 
-std::string find_program(const std::string& name, const char* variable) {
-  const char* const given = std::getenv(variable);
-  if (given != nullptr && *given != '\0') return is_program(given) ? given : "";
-  return find_in_path(name);
+std::string find_program(const Environment& surroundings, const std::string& name, const char* variable) {
+  const std::string given = surroundings.get(variable);
+  if (!given.empty()) return is_program(given) ? given : "";
+  return find_in_path(surroundings, name);
 }
 
 }  // namespace nl

@@ -20,6 +20,8 @@ const char* error_code_name(ErrorCode code) {
       return "io";
     case ErrorCode::kLimit:
       return "limit";
+    case ErrorCode::kCancelled:
+      return "cancelled";
     case ErrorCode::kInternal:
       return "internal";
   }

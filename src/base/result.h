@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace nl {
 
@@ -18,17 +19,31 @@ enum class ErrorCode {
   kUnavailable,
   kIo,
   kLimit,
+  kCancelled,  ///< whoever called asked for it to stop; nothing half-done is left
   kInternal,
 };
 
 /// The stable spelling used in JSON output, e.g. "bad_input".
 const char* error_code_name(ErrorCode code);
 
+/// A call that a person or an agent may make next. A command line, a server and an agent's protocol each
+/// spell it their own way.
+struct SuggestedCall {
+  std::string operation;
+  /// JSON object, its members in the order in which they are to be spelled. Words in capitals (RUN, FILE,
+  /// NAME) stand for what the caller fills in.
+  std::string parameters = "{}";
+};
+
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;    ///< what failed, run-time values at the end
-  std::string hint = {};  ///< what to do about it; may be empty
+  std::string hint = {};  ///< what to do about it; may be empty. Each {} stands for one of the calls
+  std::vector<SuggestedCall> calls = {};
 };
+
+/// What a call returns that was asked to stop.
+inline Error cancelled_error() { return {ErrorCode::kCancelled, "cancelled"}; }
 
 template <class T>
 class [[nodiscard]] Result {

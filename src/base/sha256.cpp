@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/call_control.h"
 #include "base/files.h"
 
 namespace nl {
@@ -48,6 +49,7 @@ Result<std::string> sha256_of_file(const std::string& path) {
   Sha256 hash;
   std::vector<char> buffer(1 << 18);
   for (;;) {
+    NL_CHECK(check_cancelled());
     NL_TRY(const size_t n, file.read(buffer.data(), buffer.size()));
     if (n == 0) return hash.hex();
     hash.update(buffer.data(), n);

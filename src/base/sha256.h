@@ -27,6 +27,7 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view text);
+/// Stops when the call is cancelled.
 Result<std::string> sha256_of_file(const std::string& path);
 
 }  // namespace nl

@@ -43,8 +43,10 @@ Capability hardware_counters() {
           "use a machine, or an instance type, with a virtual PMU"};
 }
 
-Capability tool(const std::string& name, const char* variable, const std::string& fix) {
-  const std::string path = variable == nullptr ? find_in_path(name) : find_program(name, variable);
+Capability tool(const Environment& surroundings, const std::string& name, const char* variable,
+                const std::string& fix) {
+  const std::string path =
+      variable == nullptr ? find_in_path(surroundings, name) : find_program(surroundings, name, variable);
   if (!path.empty()) return {name, true, path};
   return {name, false, "not on PATH", fix};
 }
@@ -55,8 +57,8 @@ Capability nvidia_driver() {
   return {"nvidia_driver", false, "no NVIDIA driver is loaded", ""};
 }
 
-Capability gpu_telemetry() {
-  const auto nvml = describe_nvml();
+Capability gpu_telemetry(const Environment& surroundings) {
+  const auto nvml = describe_nvml(surroundings);
   if (nvml) return {"gpu_telemetry", true, *nvml};
   return {"gpu_telemetry", false, nvml.error().message, "comes with the NVIDIA driver"};
 }
@@ -66,15 +68,15 @@ Capability amd_driver() {
   return {"amd_driver", false, "no AMD driver is loaded", ""};
 }
 
-Capability onnx_runtime() {
-  const auto library = find_onnx_runtime("");
+Capability onnx_runtime(const Environment& surroundings) {
+  const auto library = find_onnx_runtime(surroundings, "");
   if (library) return {"onnxruntime", true, *library};
   return {"onnxruntime", false, library.error().message, library.error().hint};
 }
 
 }  // namespace
 
-std::vector<Capability> capabilities() {
+std::vector<Capability> capabilities(const Environment& surroundings) {
   return {
       perf_capability("cpu_sampling", "samples by the software clock",
                       try_perf_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false)),
@@ -82,14 +84,16 @@ std::vector<Capability> capabilities() {
                       try_perf_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, true)),
       hardware_counters(),
       nvidia_driver(),
-      gpu_telemetry(),
+      gpu_telemetry(surroundings),
       amd_driver(),
-      onnx_runtime(),
-      tool("nsys", "NEUROLENS_NSYS", "needed to read .nsys-rep files and to record NVIDIA GPUs"),
-      tool("ncu", "NEUROLENS_NCU", "needed to read .ncu-rep files and for counters of NVIDIA GPUs"),
-      tool("trtexec", "NEUROLENS_TRTEXEC", "needed only to time TensorRT engines"),
-      tool("rocprofv3", "NEUROLENS_ROCPROFV3", "needed only to record AMD GPUs"),
-      tool("git", nullptr, "without it a run does not know the commit of its code"),
+      onnx_runtime(surroundings),
+      tool(surroundings, "nsys", "NEUROLENS_NSYS",
+           "needed to read .nsys-rep files and to record NVIDIA GPUs"),
+      tool(surroundings, "ncu", "NEUROLENS_NCU",
+           "needed to read .ncu-rep files and for counters of NVIDIA GPUs"),
+      tool(surroundings, "trtexec", "NEUROLENS_TRTEXEC", "needed only to time TensorRT engines"),
+      tool(surroundings, "rocprofv3", "NEUROLENS_ROCPROFV3", "needed only to record AMD GPUs"),
+      tool(surroundings, "git", nullptr, "without it a run does not know the commit of its code"),
   };
 }
 

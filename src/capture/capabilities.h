@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/json.h"
 
 namespace nl::capture {
@@ -16,7 +17,7 @@ struct Capability {
 };
 
 /// Tries what can be tried without side effects; some hundred milliseconds.
-std::vector<Capability> capabilities();
+std::vector<Capability> capabilities(const Environment& surroundings);
 
 nlohmann::json capabilities_json(const std::vector<Capability>& list);
 

@@ -7,15 +7,16 @@
 
 namespace nl::capture {
 
-nlohmann::json describe_capture(const std::string& command, const std::string& folder) {
+nlohmann::json describe_capture(const Environment& surroundings, const std::string& command,
+                                const std::string& folder) {
   nlohmann::json document = {{"tool_version", NEUROLENS_VERSION},
                              {"command", command},
                              {"folder", folder},
-                             {"environment", describe_environment(own_environment())},
+                             {"environment", describe_environment(surroundings.variables())},
                              {"host", describe_host()},
-                             {"gpus", describe_gpus()},
-                             {"capabilities", capabilities_json(capabilities())}};
-  if (auto checkout = describe_checkout(folder); !checkout.is_null())
+                             {"gpus", describe_gpus(surroundings)},
+                             {"capabilities", capabilities_json(capabilities(surroundings))}};
+  if (auto checkout = describe_checkout(surroundings, folder); !checkout.is_null())
     document["checkout"] = std::move(checkout);
   return document;
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "wire/clock_pair.h"
@@ -11,7 +12,8 @@
 namespace nl::capture {
 
 /// Tool, command, folder, allowed environment, checkout, host, GPUs and capabilities, as they are now.
-nlohmann::json describe_capture(const std::string& command, const std::string& folder);
+nlohmann::json describe_capture(const Environment& surroundings, const std::string& command,
+                                const std::string& folder);
 
 /// As the document has it under `clock`.
 nlohmann::json clock_pair_json(const wire::ClockPair& pair);

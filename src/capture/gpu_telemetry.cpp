@@ -42,10 +42,10 @@ std::string text_of(const std::optional<unsigned long long>& value) {
 
 class NvmlDevices {
  public:
-  static Result<std::unique_ptr<NvmlDevices>> open() {
+  static Result<std::unique_ptr<NvmlDevices>> open(const Environment& surroundings) {
     std::unique_ptr<NvmlDevices> nvml(new NvmlDevices);
-    const char* const given = std::getenv(kNvmlVariable);
-    nvml->path_ = given != nullptr ? given : "libnvidia-ml.so.1";
+    const bool is_given = surroundings.has(kNvmlVariable);
+    nvml->path_ = is_given ? surroundings.get(kNvmlVariable) : "libnvidia-ml.so.1";
     nvml->library_ = dlopen(nvml->path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (nvml->library_ == nullptr) return Error{ErrorCode::kUnavailable, nvml->path_ + " is not there"};
     if (!nvml->find_functions()) return Error{ErrorCode::kUnavailable, nvml->path_ + " lacks functions"};
@@ -162,20 +162,21 @@ class NvmlDevices {
   int (*reasons_)(Device, unsigned long long*) = nullptr;
 };
 
-Result<std::string> describe_nvml() {
-  NL_TRY(const auto devices, NvmlDevices::open());
+Result<std::string> describe_nvml(const Environment& surroundings) {
+  NL_TRY(const auto devices, NvmlDevices::open(surroundings));
   return devices->path() + ", GPUs: " + std::to_string(devices->count());
 }
 
-Result<std::unique_ptr<GpuTelemetry>> GpuTelemetry::start(const std::string& path) {
-  NL_TRY(auto devices, NvmlDevices::open());
+Result<std::unique_ptr<GpuTelemetry>> GpuTelemetry::start(const Environment& surroundings,
+                                                          const std::string& path) {
+  NL_TRY(auto devices, NvmlDevices::open(surroundings));
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return errno_error("cannot write", path, errno);
   return std::unique_ptr<GpuTelemetry>(new GpuTelemetry(std::move(devices), fd));
 }
 
 GpuTelemetry::GpuTelemetry(std::unique_ptr<NvmlDevices> devices, int fd)
-    : devices_(std::move(devices)), fd_(fd), thread_([this] { sample_until_stopped(); }) {}
+    : devices_(std::move(devices)), fd_(fd), thread_([this] { return sample_until_stopped(); }) {}
 
 GpuTelemetry::~GpuTelemetry() {
   {
@@ -183,19 +184,20 @@ GpuTelemetry::~GpuTelemetry() {
     is_stopping_ = true;
   }
   stopping_.notify_one();
-  thread_.join();
+  (void)thread_.join();  // fewer samples are no reason to lose the run
   ::close(fd_);
 }
 
 /// Whole lines, so that a killed recorder leaves no half of one. A full disk ends the sampling, not the run.
-void GpuTelemetry::sample_until_stopped() {
+Result<void> GpuTelemetry::sample_until_stopped() {
   std::string lines = kHeader;
   std::unique_lock held(mutex_);
   do {
     lines += devices_->sample();
-    if (::write(fd_, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size())) return;
+    if (::write(fd_, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size())) return {};
     lines.clear();
   } while (!stopping_.wait_for(held, kPeriod, [this] { return is_stopping_; }));
+  return {};
 }
 
 }  // namespace nl::capture

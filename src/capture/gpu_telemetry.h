@@ -7,8 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
+#include "base/checked_thread.h"
+#include "base/environment.h"
 #include "base/result.h"
 
 namespace nl::capture {
@@ -20,12 +21,13 @@ inline constexpr const char* kNvmlVariable =
 class NvmlDevices;
 
 /// The name of the library and the number of devices; else why there is nothing to sample.
-Result<std::string> describe_nvml();
+Result<std::string> describe_nvml(const Environment& surroundings);
 
 class GpuTelemetry {
  public:
   /// `unavailable` without a GPU or the library. The file is made here.
-  static Result<std::unique_ptr<GpuTelemetry>> start(const std::string& path);
+  static Result<std::unique_ptr<GpuTelemetry>> start(const Environment& surroundings,
+                                                     const std::string& path);
   /// Ends the sampling; the file is complete then.
   ~GpuTelemetry();
   GpuTelemetry(const GpuTelemetry&) = delete;
@@ -33,14 +35,14 @@ class GpuTelemetry {
 
  private:
   GpuTelemetry(std::unique_ptr<NvmlDevices> devices, int fd);
-  void sample_until_stopped();
+  Result<void> sample_until_stopped();
 
   std::unique_ptr<NvmlDevices> devices_;
   int fd_;
   std::mutex mutex_;
   std::condition_variable stopping_;
   bool is_stopping_ = false;
-  std::thread thread_;
+  CheckedThread thread_;
 };
 
 }  // namespace nl::capture

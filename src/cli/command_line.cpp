@@ -9,19 +9,21 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/completion.h"
+#include "cli/spelling.h"
 #include "cli/terminal.h"
-#include "ops/operation.h"
+#include "ops/door.h"
 #include "store/ledger.h"
 
 namespace nl::cli {
@@ -41,6 +43,8 @@ int exit_code_of(ErrorCode code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kIo:
       return kExitMissing;
+    case ErrorCode::kCancelled:
+      return kExitInterrupted;
     case ErrorCode::kInternal:
       return kExitBug;
     default:
@@ -65,17 +69,13 @@ struct RawValue {
 };
 using RawValues = std::map<std::string, RawValue>;
 
-std::string flag_name(const std::string& property) {
-  std::string name = "--" + property;
-  std::replace(name.begin() + 2, name.end(), '_', '-');
-  return name;
-}
-
 void add_option(CLI::App& command, const std::string& name, const json& property, bool required,
                 RawValue& value) {
   value.type = property["type"];
   std::string help = property.value("description", "");
-  if (property.contains("default")) help += " (default: " + property["default"].dump() + ")";
+  for (const char* key : {"default", "x-own-default"}) {
+    if (property.contains(key)) help += " (default: " + property[key].dump() + ")";
+  }
   const bool positional = property.contains("x-positional");
   if (value.type == "boolean") {
     value.option = command.add_flag(flag_name(name), value.flag, help);
@@ -172,22 +172,34 @@ std::string user_name() {
   return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;
 }
 
-/// The parameter that limits how long a call may take, by its mark "x-hard-limit"; nothing if there is none.
-std::optional<int> hard_limit(const json& schema, const json& parameters) {
-  for (const auto& [name, property] : schema["properties"].items()) {
-    if (property.contains("x-hard-limit") && parameters.contains(name)) return parameters[name].get<int>();
+/// Ends the process after so many seconds, unless the limit is gone before. Any thread may take it away.
+class HardLimit {
+ public:
+  explicit HardLimit(int seconds) : thread_([this, seconds] { wait(std::chrono::seconds(seconds)); }) {}
+  HardLimit(const HardLimit&) = delete;
+  HardLimit& operator=(const HardLimit&) = delete;
+  ~HardLimit() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
   }
-  return std::nullopt;
-}
 
-/// One row of some SQL can keep the engine busy for hours, deaf to being interrupted: then the process ends.
-void stop_hard_after(int seconds) {
-  std::thread([seconds] {
-    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+ private:
+  void wait(std::chrono::seconds time) {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, time, [this] { return is_over_; })) return;
     say("neurolens: stopped: the query took longer than allowed\n");
     std::_Exit(kExitUsage);
-  }).detach();
-}
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
 
 /// Does standard output get the operation's own bytes instead of text for people?
 bool writes_raw(const Operation& operation, const json& parameters) {
@@ -206,11 +218,17 @@ json without_dash(const Operation& operation, json parameters) {
 class Call {
  public:
   Call(const GlobalOptions& global, std::string command) : global_(global) {
-    context_.ledger_folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+    context_.ledger_folder =
+        global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
+    context_.face = ops::Face::kCli;
+    context_.may = ops::Effect::kExec;
     context_.host_paths = true;
     context_.principal = user_name();
     context_.command = std::move(command);
     context_.cancelled = [] { return interrupted != 0; };
+    context_.end_process_after = [](int seconds) { return std::make_shared<HardLimit>(seconds); };
+    // `record -- program < prompts` works as without us; a terminal stays ours, as Ctrl-C is.
+    if (::isatty(STDIN_FILENO) == 0) context_.workload_input = STDIN_FILENO;
     if (!global.quiet) context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
   }
 
@@ -218,7 +236,7 @@ class Call {
     const json parameters = without_dash(operation, given);
     const bool raw_rows = writes_raw(operation, parameters);
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
-    auto outcome = operation.run(context_, parameters);
+    auto outcome = ops::call(operation.name, parameters, context_);
     bar_.clear();
     if (!outcome && interrupted != 0) return stopped();
     if (!outcome) return fail(operation.name, outcome.error());
@@ -232,18 +250,18 @@ class Call {
   }
 
   int fail(std::string_view operation, const Error& error) {
+    const std::string hint = spelled_hint(error);
     if (global_.json) {
       const json envelope = {
           {"schema", fmt::format("neurolens.{}/1", operation)},
           {"version", NEUROLENS_VERSION},
-          {"error",
-           {{"code", error_code_name(error.code)}, {"message", error.message}, {"hint", error.hint}}},
+          {"error", {{"code", error_code_name(error.code)}, {"message", error.message}, {"hint", hint}}},
           {"warnings", json::array()},
           {"next", json::array()}};
       (void)write_stdout(envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
     }
     say("neurolens: {}\n", error.message);
-    if (!error.hint.empty()) say("  {}\n", error.hint);
+    if (!hint.empty()) say("  {}\n", hint);
     return exit_code_of(error.code);
   }
 
@@ -259,11 +277,13 @@ class Call {
   }
 
   static std::string envelope(std::string_view operation, const ops::Outcome& outcome) {
+    json next = json::array();
+    for (const auto& call : outcome.next) next.push_back(spelled(call));
     const json envelope = {{"schema", fmt::format("neurolens.{}/1", operation)},
                            {"version", NEUROLENS_VERSION},
                            {"data", outcome.data},
                            {"warnings", outcome.warnings},
-                           {"next", outcome.next}};
+                           {"next", next}};
     return envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
 
@@ -272,7 +292,7 @@ class Call {
     for (const auto& warning : outcome.warnings) say("warning: {}\n", warning);
     if (!with_next || outcome.next.empty()) return;
     say("\nnext:\n");
-    for (const auto& line : outcome.next) say("  {}\n", line);
+    for (const auto& call : outcome.next) say("  {}\n", spelled(call));
   }
 
   const GlobalOptions global_;
@@ -298,7 +318,8 @@ std::string footer() {
 
 /// For those who have no run yet; looks only, makes no ledger.
 std::string first_steps(const GlobalOptions& global) {
-  const std::string folder = global.ledger.empty() ? store::Ledger::default_folder() : global.ledger;
+  const std::string folder =
+      global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
   if (!folder.empty() && !list_folder(folder + "/runs").empty()) return "";
   return "\nThe ledger is empty. Start with one of\n"
          "  neurolens demo     simulated traces, analysed and compared in seconds; no network, no GPU\n"
@@ -338,7 +359,6 @@ void add_global_options(CLI::App& app, GlobalOptions& global) {
 struct Command {
   const Operation* operation;
   CLI::App* app;
-  json schema;
   RawValues values;
 };
 
@@ -349,10 +369,11 @@ std::vector<std::unique_ptr<Command>> add_commands(CLI::App& app, GlobalOptions&
     auto command = std::make_unique<Command>();
     command->operation = operation;
     command->app = app.add_subcommand(std::string(operation->name), std::string(operation->summary));
-    command->app->footer(fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation->use_when,
-                                     operation->not_when, operation->example));
-    command->schema = json::parse(operation->parameters);
-    add_parameters(*command->app, command->schema, command->values);
+    command->app->footer([operation] {
+      return fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation->use_when,
+                         operation->not_when, spelled_example(*operation));
+    });
+    add_parameters(*command->app, ops::parameters_schema(*operation), command->values);
     add_global_options(*command->app, global);
     commands.push_back(std::move(command));
   }
@@ -448,9 +469,8 @@ int run_file(CommandLine& line, const std::string& typed) {
 
 int run_command(const Command& command, const GlobalOptions& global, const std::string& typed) {
   Call call(global, typed);
-  auto parameters = parameters_of(command.values, command.schema);
+  auto parameters = parameters_of(command.values, ops::parameters_schema(*command.operation));
   if (!parameters) return call.fail(command.operation->name, parameters.error());
-  if (const auto seconds = hard_limit(command.schema, *parameters)) stop_hard_after(*seconds + 2);
   return call.run(*command.operation, *parameters, true);
 }
 

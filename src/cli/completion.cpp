@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/spelling.h"
 #include "ops/operation.h"
 
 namespace nl::cli {
@@ -11,12 +12,10 @@ namespace {
 
 std::string flags_of(const ops::Operation& operation) {
   std::string flags;
-  const auto schema = nlohmann::json::parse(operation.parameters);
+  const auto& schema = ops::parameters_schema(operation);
   for (const auto& [name, property] : schema["properties"].items()) {
     if (property.contains("x-positional")) continue;
-    std::string flag = name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    flags += "--" + flag + " ";
+    flags += flag_name(name) + " ";
   }
   return flags + "--ledger --json --quiet --color --help";
 }
@@ -63,11 +62,10 @@ std::string fish_script() {
   for (const auto* operation : ops::all_operations()) {
     out += fmt::format("complete -c neurolens -n __fish_use_subcommand -a {} -d '{}'\n", operation->name,
                        operation->summary);
-    const auto schema = nlohmann::json::parse(operation->parameters);
+    const auto& schema = ops::parameters_schema(*operation);
     for (const auto& [name, property] : schema["properties"].items()) {
       if (property.contains("x-positional")) continue;
-      std::string flag = name;
-      std::replace(flag.begin(), flag.end(), '_', '-');
+      const std::string flag = flag_name(name).substr(2);
       std::string help = property.value("description", "");
       std::replace(help.begin(), help.end(), '\'', ' ');
       out += fmt::format("complete -c neurolens -n '__fish_seen_subcommand_from {}' -l {} -d '{}'\n",

@@ -1,17 +1,20 @@
 // The command line: made from the registry of operations, no logic of its own. Besides, the program starts
-// itself as the process that runs a model, see capture/model_passes.h, or that times a command, see
-// capture/run/timed_command.h.
+// itself as the process that runs a model, see capture/model_passes.h, that times a command, see
+// capture/run/timed_command.h, or that runs the query of a user, see store/sql_workers.h.
 
 #include <cstring>
 
 #include "capture/model_passes.h"
 #include "capture/run/timed_command.h"
 #include "cli/command_line.h"
+#include "store/sql_workers.h"
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], nl::capture::kModelProcess) == 0)
     return nl::capture::measure_model(argv[2]);
   if (argc >= 4 && std::strcmp(argv[1], nl::capture::kTimedCommand) == 0)
     return nl::capture::run_timed_command(argv[2], argv + 3);
+  if (argc == 4 && std::strcmp(argv[1], nl::store::kSqlWorker) == 0)
+    return nl::store::serve_one_query(argv[2], argv[3]);
   return nl::cli::run_command_line(argc, argv);
 }

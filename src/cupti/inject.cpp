@@ -71,8 +71,8 @@ bool subscribe() {
   if (status == kMultipleSubscribers) {
     const char* const other = other_tool();
     say("another tool uses CUPTI in this process: ", other != nullptr ? other : "which one is not known");
-  } else if (status == kNotInitialized || status == kUnknownError) {
-    say("CUPTI finds no driver", status == kNotInitialized ? " (error 15)" : " (error 999)");
+  } else if (const char* const why = missing_driver(status)) {
+    say(why);
   } else if (status == kInsufficientPrivileges) {
     say("CUPTI says that this user may not profile (error 35)");
   } else {

@@ -47,8 +47,18 @@ const char* load(Functions& functions) {
   NL_FIND(cuptiSetThreadIdType);
 #undef NL_FIND
   uint32_t version = 0;
-  if (functions.cuptiGetVersion(&version) != kSuccess) return "libcupti does not say its version";
+  if (const Status status = functions.cuptiGetVersion(&version); status != kSuccess) {
+    // CUPTI 13 loads the driver in every call, even in this one; 11 and 12 answer without it.
+    const char* const why = missing_driver(status);
+    return why != nullptr ? why : "libcupti does not say its version";
+  }
   return version < kOldestVersion ? "libcupti is older than that of CUDA 11.8" : nullptr;
+}
+
+const char* missing_driver(Status status) {
+  if (status == kNotInitialized) return "CUPTI finds no driver (error 15)";
+  if (status == kUnknownError) return "CUPTI finds no driver (error 999)";
+  return nullptr;
 }
 
 const char* other_tool() {

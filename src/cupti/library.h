@@ -11,6 +11,9 @@ inline constexpr const char* kLibraryVariable = "NEUROLENS_CUPTI";  ///< path of
 /// Fills the functions; a sentence that says why not, or nullptr.
 const char* load(Functions& functions);
 
+/// The sentence for a status that CUPTI gives when there is no driver; nullptr for any other status.
+const char* missing_driver(Status status);
+
 /// Another tool in this process that is known to use CUPTI, by its mapped files; nullptr if none is known.
 const char* other_tool();
 

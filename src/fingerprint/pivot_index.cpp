@@ -1,7 +1,5 @@
 #include "fingerprint/pivot_index.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/aside.h"
 #include "base/files.h"
 
 namespace nl::fingerprint {
@@ -157,7 +156,9 @@ Result<void> PivotIndex::build(const RowBlock& block, const std::string& rows_pa
     distances.push_back(std::sqrt(row.squared));
   }
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
-  NL_TRY(NewFile file, NewFile::create(path_of(rows_path) + ".new-" + std::to_string(::getpid())));
+  const std::string aside = path_of(rows_path) + ".new-";
+  remove_abandoned(aside);
+  NL_TRY(NewFile file, NewFile::create(aside));
   NL_CHECK(file.write({reinterpret_cast<const char*>(&header), sizeof(header)}));
   NL_CHECK(file.write(bytes_of(pivots)));
   NL_CHECK(file.write(bytes_of(ends)));

@@ -8,7 +8,10 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
+#include "base/aside.h"
+#include "base/call_control.h"
 #include "base/files.h"
 
 namespace nl::fingerprint {
@@ -90,17 +93,26 @@ std::string row_text(const NewRow& row, size_t columns) {
 /// A descriptor that holds the lock while it is open.
 class Locked {
  public:
-  Locked(const std::string& path, int flags, int lock) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
-    if (fd_ >= 0) static_cast<void>(::flock(fd_, lock));  // some file systems have none
+  /// Waits for the lock, unless the call is cancelled meanwhile. Some file systems have none.
+  static Result<Locked> open(const std::string& path, int flags, int lock) {
+    Locked file(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+    if (file.fd_ < 0) return errno_error("cannot open", path, errno);
+    while (::flock(file.fd_, lock | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      NL_CHECK(check_cancelled());
+      ::usleep(kLookAgainUs);
+    }
+    return file;
   }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
+  Locked(Locked&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Locked& operator=(Locked&&) = delete;
   ~Locked() {
     if (fd_ >= 0) ::close(fd_);
   }
   int fd() const { return fd_; }
 
  private:
+  static constexpr unsigned kLookAgainUs = 2000;
+  explicit Locked(int fd) : fd_(fd) {}
   int fd_;
 };
 
@@ -167,8 +179,7 @@ std::string run_id_text(const RowKey& key) {
 }
 
 Result<RowBlock> RowBlock::open(const std::string& path) {
-  const Locked file(path, O_RDONLY, LOCK_SH);
-  if (file.fd() < 0) return errno_error("cannot open", path, errno);
+  NL_TRY(const Locked file, Locked::open(path, O_RDONLY, LOCK_SH));
   struct stat info {};
   if (::fstat(file.fd(), &info) != 0) return errno_error("cannot look at", path, errno);
   const auto size = static_cast<size_t>(info.st_size);
@@ -219,8 +230,7 @@ uint64_t RowBlock::check_of(size_t rows) const {
 }
 
 Result<void> append_rows(const std::string& path, Mask mask, std::span<const NewRow> rows) {
-  const Locked file(path, O_RDWR | O_CREAT, LOCK_EX);
-  if (file.fd() < 0) return errno_error("cannot open", path, errno);
+  NL_TRY(const Locked file, Locked::open(path, O_RDWR | O_CREAT, LOCK_EX));
   NL_CHECK(go_to_end(file.fd(), mask, path));
   std::string text;
   for (const NewRow& row : rows) text += row_text(row, columns_of(mask));
@@ -229,7 +239,9 @@ Result<void> append_rows(const std::string& path, Mask mask, std::span<const New
 
 Result<void> write_rows(const std::string& path, Mask mask, size_t count,
                         const std::function<NewRow(size_t)>& source) {
-  NL_TRY(NewFile file, NewFile::create(path + ".new-" + std::to_string(::getpid())));
+  const std::string aside = path + ".new-";
+  remove_abandoned(aside);
+  NL_TRY(NewFile file, NewFile::create(aside));
   std::string text = header_text(mask);
   for (size_t i = 0; i < count; i++) {
     text += row_text(source(i), columns_of(mask));

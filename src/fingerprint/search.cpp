@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 #include <tuple>
+
+#include "base/checked_thread.h"
 
 namespace nl::fingerprint {
 namespace {
@@ -63,20 +64,27 @@ void scan(const SearchedBlock& block, const Question& question, uint32_t number,
   }
 }
 
-void scan_in_threads(const SearchedBlock& block, const Question& question, uint32_t number, size_t begin,
-                     const SearchOptions& options, size_t k, Nearest& nearest) {
+Result<void> scan_in_threads(const SearchedBlock& block, const Question& question, uint32_t number,
+                             size_t begin, const SearchOptions& options, size_t k, Nearest& nearest) {
   const size_t rows = block.rows.size() - begin;
   const auto wanted = static_cast<size_t>(std::max(options.threads, 1));
   const size_t threads = std::clamp<size_t>(rows / kRowsOfAThread, 1, wanted);
-  if (threads == 1) return scan(block, question, number, begin, block.rows.size(), nearest);
+  if (threads == 1) {
+    scan(block, question, number, begin, block.rows.size(), nearest);
+    return {};
+  }
   std::vector<Nearest> found(threads, Nearest(k));
-  std::vector<std::thread> running;
+  std::vector<CheckedThread> running;
   for (size_t t = 0; t < threads; t++) {
     const size_t from = begin + rows * t / threads, to = begin + rows * (t + 1) / threads;
-    running.emplace_back([&, t, from, to] { scan(block, question, number, from, to, found[t]); });
+    running.emplace_back([&, t, from, to] {
+      scan(block, question, number, from, to, found[t]);
+      return Result<void>();
+    });
   }
-  for (std::thread& one : running) one.join();
+  for (CheckedThread& one : running) NL_CHECK(one.join());
   for (const Nearest& one : found) nearest.add(one);
+  return {};
 }
 
 /// In double precision and in the order of the columns.
@@ -94,8 +102,8 @@ double exact_distance(const Question& question, const float* row) {
 
 }  // namespace
 
-SearchResult search(const std::vector<SearchedBlock>& blocks, const Fingerprint& asked,
-                    const SearchOptions& options) {
+Result<SearchResult> search(const std::vector<SearchedBlock>& blocks, const Fingerprint& asked,
+                            const SearchOptions& options) {
   const size_t k = options.top + 1;  // the asked run itself may be among them
   SearchResult result;
   Nearest nearest(k);
@@ -115,7 +123,8 @@ SearchResult search(const std::vector<SearchedBlock>& blocks, const Fingerprint&
           block.rows, questions.back().query.data(), static_cast<float>(questions.back().weight), b,
           [&](uint32_t row) { return is_dead(block, row); }, nearest);
     }
-    scan_in_threads(block, questions.back(), b, indexed ? block.index->size() : 0, options, k, nearest);
+    NL_CHECK(
+        scan_in_threads(block, questions.back(), b, indexed ? block.index->size() : 0, options, k, nearest));
   }
   for (const Candidate& one : nearest.take()) {
     const RowBlock& rows = blocks[one.block].rows;

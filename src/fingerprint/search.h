@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/result.h"
 #include "fingerprint/distance.h"
 #include "fingerprint/pivot_index.h"
 #include "fingerprint/row_block.h"
@@ -39,7 +40,7 @@ struct SearchOptions {
   std::optional<RowKey> without = {};  ///< the asked run itself; its stamp does not matter
 };
 
-SearchResult search(const std::vector<SearchedBlock>& blocks, const Fingerprint& asked,
-                    const SearchOptions& options);
+Result<SearchResult> search(const std::vector<SearchedBlock>& blocks, const Fingerprint& asked,
+                            const SearchOptions& options);
 
 }  // namespace nl::fingerprint

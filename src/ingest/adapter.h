@@ -16,12 +16,11 @@
 namespace nl::ingest {
 
 struct ReadOptions {
-  int threads = 1;                ///< parser threads; never changes the rows
-  size_t window_bytes = 1 << 20;  ///< text parsed at once; never changes the rows
-  std::string_view role = {};     ///< what the file is, as its adapter sniffed it
-  std::string temp_folder =
-      {};  ///< for copies of inputs that must be read here and there; empty: the system's
-  ProcessTracks* tracks = nullptr;  ///< of the files of the same process, where the adapter shares them
+  int threads = 1;                   ///< parser threads; never changes the rows
+  size_t window_bytes = 1 << 20;     ///< text parsed at once; never changes the rows
+  std::string_view role = {};        ///< what the file is, as its adapter sniffed it
+  std::string temp_folder = "/tmp";  ///< for copies of inputs that must be read here and there
+  ProcessTracks* tracks = nullptr;   ///< of the files of the same process, where the adapter shares them
   std::function<void(const ByteSource&)> progress = [](const ByteSource&) {};
   std::function<bool()> cancelled = [] { return false; };
 };

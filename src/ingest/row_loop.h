@@ -18,7 +18,7 @@ Result<void> for_each_row(const ByteSource& source, const ReadOptions& options, 
     NL_TRY(const bool more, next());
     if (!more) return {};
     if (n % kRowsBetween != 0) continue;
-    if (options.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (options.cancelled()) return cancelled_error();
     options.progress(source);
   }
 }

@@ -6,18 +6,30 @@
 #include <any>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/described.h"
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 
+namespace nl::store {
+class SqlWorkers;
+}
+
 namespace nl::ops {
 
+/// What a call may change, the weaker first; each right includes those before it. kRead writes nothing but
+/// caches. A run that is named by the path of a profile is imported first: that takes the right to write.
 enum class Effect { kRead, kWrite, kExec };
 enum class Stream { kNone, kRows, kBytes, kEvents };
+
+/// Who carries a call between the operations and the person or program that asks.
+enum class Face { kCli, kHttp, kMcp };
 
 /// Which faces may offer it. Host paths and exec operations never reach HTTP.
 struct Reach {
@@ -31,29 +43,39 @@ struct Progress {
   double fraction = 0;  ///< 0 to 1
 };
 
-/// Everything an operation may use besides its parameters. Called from one thread; progress from any.
+struct Operation;
+
+/// Everything an operation may use besides its parameters. Called from one thread; progress from any. The
+/// rights are those of a stranger until a face grants more.
 struct Context {
   std::string ledger_folder;
-  std::string principal;    ///< who asks
-  std::string command;      ///< for the receipt
-  bool host_paths = false;  ///< may parameters name files of this machine? Never for HTTP.
+  std::string principal;  ///< who asks
+  std::string command;    ///< for the receipt
+  Face face = Face::kHttp;
+  Effect may = Effect::kRead;  ///< the strongest effect that is allowed
+  bool host_paths = false;     ///< may parameters name files of this machine? Never for HTTP.
+  /// Asked once the parameters are complete and before the operation runs; an error refuses the call.
+  std::function<Result<void>(const Operation&, const nlohmann::json& parameters)> authorise = {};
+  const Environment* environment = &Environment::of_process();  ///< of whoever asks; outlives the call
+  /// A descriptor that a recorded program reads; -1: it reads nothing. Only a face that has one gives it.
+  int workload_input = -1;
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<bool()> cancelled = [] { return false; };
-  std::function<Result<void>(std::string_view)> bytes;  ///< where a byte stream goes; may be empty
+  std::function<Result<void>(std::string_view)> bytes = {};  ///< where a byte stream goes; may be empty
+  /// Processes that run the SQL of users. None: this process runs it itself.
+  store::SqlWorkers* sql_workers = nullptr;
+  /// Ends this process, unless what it returns is gone before so many seconds are over: for a process that
+  /// serves one call and runs SQL of users itself. One row of some SQL keeps the engine busy for hours, deaf
+  /// to being interrupted.
+  std::function<std::shared_ptr<void>(int seconds)> end_process_after = {};
 };
-
-/// permission, unless parameters may name files of this machine.
-inline Result<void> may_name_files(const Context& context) {
-  if (context.host_paths) return {};
-  return Error{ErrorCode::kPermission, "files of this machine cannot be named here"};
-}
 
 struct Outcome {
   nlohmann::json data = nlohmann::json::object();
   std::vector<std::string> warnings = {};
-  std::vector<std::string> next = {};  ///< commands worth typing next
-  int exit_code = 0;                   ///< 1: a gate failed, 2: some inputs were bad
-  nlohmann::json shown = nullptr;      ///< what only the text for people needs; in no envelope
+  std::vector<SuggestedCall> next = {};  ///< calls worth making next
+  int exit_code = 0;                     ///< 1: a gate failed, 2: some inputs were bad
+  nlohmann::json shown = nullptr;        ///< what only the text for people needs; in no envelope
   std::any answer = {};  ///< the struct that `data` was written from, for the text; see answer_of
 };
 
@@ -95,14 +117,24 @@ struct Operation {
   std::string_view summary;   ///< one line
   std::string_view use_when;  ///< for people and agents who choose
   std::string_view not_when;
-  std::string_view example;
-  /// JSON Schema of the parameters. Properties may say "x-positional": n, their place on the command line,
-  /// "x-short": a letter, or "x-hard-limit": seconds after which the process ends, whatever it does.
+  std::string_view example;  ///< parameters of a call, as in SuggestedCall
+  /// JSON Schema of the parameters, see parameters_schema(). Members of a property besides those of JSON
+  /// Schema:
+  ///   default          filled in by the door where the parameter is missing
+  ///   x-own-default    the same for people only: the operation fills it in, since other parameters decide
+  ///   too x-run            names a run; alone it also stands for the usual type, text and place x-host-path
+  ///   names a file of this machine; {"parameter": "value"}: if that parameter has that value x-effect
+  ///   "write": whoever gives it needs that right, whatever the operation needs without it x-positional n:
+  ///   its place on the command line x-short          its letter on the command line x-many           a list
+  ///   that takes all words up to the next option x-optional-value may stand without a value x-behind-dashes
+  ///   words of another program's command line x-prose          a sentence or a statement, which people put
+  ///   into double quotes
   std::string_view parameters;
   ResultSchema result;
-  Effect effect;
+  Effect effect;  ///< of a call without parameters that have an effect of their own
   Reach reach;
-  Stream stream;
+  Stream stream = Stream::kNone;
+  /// Called by the door alone, with parameters that follow the schema and are complete.
   Result<Outcome> (*run)(Context& context, const nlohmann::json& parameters);
   /// What a person sees on a terminal.
   std::string (*text)(const Outcome& outcome, const TextStyle& style);
@@ -112,6 +144,16 @@ struct Operation {
 std::vector<const Operation*> all_operations();
 const Operation* find_operation(std::string_view name);
 
+/// Its schema of parameters, complete and parsed once; any thread may ask.
+const nlohmann::json& parameters_schema(const Operation& operation);
+
 const char* effect_name(Effect effect);
+
+struct SuggestedParameter {
+  std::string_view name;
+  nlohmann::json value;
+};
+/// E.g. suggested("analyze", {{"run", id}, {"top", 5}}); the parameters are spelled in this order.
+SuggestedCall suggested(std::string operation, std::initializer_list<SuggestedParameter> parameters = {});
 
 }  // namespace nl::ops

@@ -71,8 +71,10 @@ SourceFile source_of(const json& given, const json& adapters) {
 }
 
 Error damaged(const json::exception& e) {
-  return {ErrorCode::kBadInput, std::string("run.json is damaged: ") + e.what(),
-          "neurolens verify RUN tells what is wrong"};
+  return {ErrorCode::kBadInput,
+          std::string("run.json is damaged: ") + e.what(),
+          "{} tells what is wrong",
+          {{"verify", R"({"run": "RUN"})"}}};
 }
 
 /// Rows of one table, from chunks into batches.
@@ -163,7 +165,7 @@ Result<void> read_table(Connection& connection, const std::string& bundle, model
   NL_TRY(const auto in_file, connection.column_names("SELECT *" + from));
   TableReader reader(id, in_file, sink);
   NL_CHECK(connection.stream("SELECT " + reader.select() + from, [&](const Chunk& chunk) -> Result<void> {
-    if (cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (cancelled()) return cancelled_error();
     return reader.add(chunk);
   }));
   return reader.finish();

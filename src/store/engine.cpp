@@ -12,7 +12,8 @@ Error engine_error(std::string message) {
   const bool disk = message.find("No space left") != std::string::npos;
   const bool io = message.starts_with("IO Error");
   if (message.find("is missing or damaged") != std::string::npos) {
-    return Error{ErrorCode::kIo, std::move(message), "neurolens verify RUN tells what is wrong"};
+    return Error{
+        ErrorCode::kIo, std::move(message), "{} tells what is wrong", {{"verify", R"({"run": "RUN"})"}}};
   }
   if (disk) {
     return Error{ErrorCode::kIo, std::move(message),

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/checked_thread.h"
 #include "base/result.h"
 
 struct _duckdb_database;
@@ -118,7 +119,9 @@ class Engine {
 class EngineStart {
  public:
   explicit EngineStart(EngineOptions options)
-      : engine_(std::async(std::launch::async, [options] { return Engine::open(options); })) {}
+      : engine_(std::async(std::launch::async,
+                           [options] { return without_exceptions([&] { return Engine::open(options); }); })) {
+  }
   /// Waits for it; call once.
   Result<std::shared_ptr<Engine>> get() { return engine_.get(); }
 

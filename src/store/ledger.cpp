@@ -1,15 +1,13 @@
 #include "store/ledger.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <random>
 
+#include "base/call_control.h"
 #include "base/files.h"
 #include "base/sha256.h"
 #include "store/run_document.h"
@@ -19,13 +17,6 @@ namespace nl::store {
 namespace {
 
 constexpr int kBusyMs = 30'000;
-constexpr char kLockSuffix[] = ".lock";
-constexpr int64_t kYoungNs = 60'000'000'000;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
 
 /// Switching to WAL is refused at once while another process does the same, whatever the busy time: try
 /// again.
@@ -33,6 +24,7 @@ Result<RunIndex> open_patiently(const std::string& path) {
   for (int tries = 0;; tries++) {
     auto opened = RunIndex::open(path, SqliteAccess::kReadWrite, kBusyMs);
     if (opened || opened.error().code != ErrorCode::kConflict || tries == 1000) return opened;
+    NL_CHECK(check_cancelled());
     ::usleep(10'000);
   }
 }
@@ -58,13 +50,6 @@ Result<RunIndex> open_index(const LedgerAccess& access) {
   return RunIndex::open(path, SqliteAccess::kMemory, kBusyMs);
 }
 
-std::string random_name() {
-  std::random_device device;
-  std::string text = std::to_string(::getpid()) + "-";
-  for (int i = 0; i < 8; i++) text += "0123456789abcdef"[device() % 16];
-  return text;
-}
-
 int64_t modified_ns(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return 0;
@@ -79,26 +64,19 @@ int64_t unix_now_ns() {
   return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-Staging::~Staging() {
-  if (lock_ < 0) return;
-  remove_tree(folder_);
-  ::unlink((folder_ + kLockSuffix).c_str());
-  ::close(lock_);
-}
-
-std::string Ledger::default_folder() {
-  if (const std::string own = environment("NEUROLENS_LEDGER"); !own.empty()) return own;
-  if (const std::string xdg = environment("XDG_DATA_HOME"); !xdg.empty()) return xdg + "/neurolens";
-  const std::string home = environment("HOME");
+std::string Ledger::default_folder(const Environment& surroundings) {
+  if (const std::string own = surroundings.get("NEUROLENS_LEDGER"); !own.empty()) return own;
+  if (const std::string xdg = surroundings.get("XDG_DATA_HOME"); !xdg.empty()) return xdg + "/neurolens";
+  const std::string home = surroundings.get("HOME");
   return home.empty() ? std::string() : home + "/.local/share/neurolens";
 }
 
-Result<Ledger> Ledger::open(const std::string& folder, bool catches_up) {
+Result<Ledger> Ledger::open(const std::string& folder, bool catches_up, const Environment& surroundings) {
   if (folder.empty()) {
     return Error{ErrorCode::kBadInput, "no place for the ledger: HOME is not set",
                  "name a folder with --ledger DIR or NEUROLENS_LEDGER"};
   }
-  NL_TRY(LedgerAccess access, examine_ledger(folder));
+  NL_TRY(LedgerAccess access, examine_ledger(surroundings, folder));
   NL_TRY(RunIndex index, open_index(access));
   NL_TRY(State state, State::open(folder + "/state.sqlite", access.state, kBusyMs));
   Ledger ledger(folder, std::move(access), std::move(index), std::move(state));
@@ -155,20 +133,17 @@ Result<std::vector<Label>> Ledger::labels(const std::string& run_id, const nlohm
   return merge_labels(source_labels(document), kept);
 }
 
+Result<void> Ledger::wait_until_free() {
+  NL_CHECK(state_.transaction());
+  NL_CHECK(index_.transaction());
+  return check_cancelled();
+}
+
 Result<Staging> Ledger::new_staging() {
   NL_CHECK(may_write());
   NL_CHECK(make_folders(folder_ + "/staging"));
-  const std::string folder = folder_ + "/staging/" + random_name();
-  const std::string lock_path = folder + kLockSuffix;
-  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock < 0) return errno_error("cannot create", lock_path, errno);
-  const bool taken = ::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  struct stat info {};
-  if (taken || (::fstat(lock, &info) == 0 && info.st_nlink == 0)) {  // gc was quicker with this file
-    ::close(lock);
-    return new_staging();
-  }
-  Staging staging(folder, lock);
+  NL_TRY(FolderAside folder, FolderAside::create(folder_ + "/staging/"));
+  Staging staging(std::move(folder));
   NL_CHECK(make_folders(staging.bundle()));
   NL_CHECK(make_folders(staging.temp()));
   return staging;
@@ -183,10 +158,7 @@ Result<bool> Ledger::publish(const Staging& staging, const std::string& run_id) 
 
 Result<void> Ledger::replace(const Staging& staging, const std::string& run_id) {
   NL_CHECK(sync_path(staging.bundle()));
-  const std::string to = run_folder(run_id);
-  if (::renameat2(AT_FDCWD, staging.bundle().c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
-    return errno_error("cannot replace", to, errno);
-  }
+  NL_CHECK(exchange_paths(staging.bundle(), run_folder(run_id)));
   return sync_path(folder_ + "/runs");
 }
 
@@ -225,8 +197,10 @@ Result<void> Ledger::keep(const std::string& run_id) {
 Result<std::string> Ledger::latest(int64_t back) {
   NL_TRY(const auto rows, list(1, back));
   if (rows.empty()) {
-    return Error{ErrorCode::kNotFound, "the ledger has no run " + std::to_string(back) + " imports back",
-                 "neurolens runs lists what there is"};
+    return Error{ErrorCode::kNotFound,
+                 "the ledger has no run " + std::to_string(back) + " imports back",
+                 "{} lists what there is",
+                 {{"runs"}}};
   }
   return rows[0].run_id;
 }
@@ -234,23 +208,7 @@ Result<std::string> Ledger::latest(int64_t back) {
 Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   NL_CHECK(may_write());
   GcReport report;
-  const std::string stagings = folder_ + "/staging";
-  for (const auto& name : list_folder(stagings)) {
-    const std::string path = stagings + "/" + name;
-    const bool is_lock = name.ends_with(kLockSuffix);
-    if (!is_lock && path_exists(path + kLockSuffix)) continue;  // handled with its lock
-    const int lock = is_lock ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
-    const bool ours = lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) == 0;
-    if (ours) {  // nobody works there: remove both while we hold the lock
-      remove_tree(path.substr(0, path.size() - std::string_view(kLockSuffix).size()));
-      ::unlink(path.c_str());
-      report.stale_stagings++;
-    } else if (!is_lock && unix_now_ns() - modified_ns(path) > kYoungNs) {
-      remove_tree(path);
-      report.stale_stagings++;
-    }
-    if (lock >= 0) ::close(lock);
-  }
+  report.stale_stagings = remove_abandoned(folder_ + "/staging/");
   for (const auto& id : list_folder(folder_ + "/runs")) {
     report.stale_stagings += remove_derived_left_overs(run_folder(id));
   }

@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "base/aside.h"
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "store/ledger_access.h"
@@ -26,23 +28,17 @@
 
 namespace nl::store {
 
-/// A folder of its own for one import, locked while it is in use and removed unless published.
+/// A folder of its own for one import; it vanishes with this object.
 class Staging {
  public:
-  Staging(std::string folder, int lock) : folder_(std::move(folder)), lock_(lock) {}
-  Staging(Staging&& other) noexcept : folder_(std::move(other.folder_)), lock_(other.lock_) {
-    other.lock_ = -1;
-  }
-  Staging& operator=(Staging&&) = delete;
-  ~Staging();
+  explicit Staging(FolderAside folder) : folder_(std::move(folder)) {}
   /// The bundle to be.
-  std::string bundle() const { return folder_ + "/bundle"; }
+  std::string bundle() const { return folder_.path() + "/bundle"; }
   /// Where joins and sorts may spill.
-  std::string temp() const { return folder_ + "/temp"; }
+  std::string temp() const { return folder_.path() + "/temp"; }
 
  private:
-  std::string folder_;
-  int lock_;
+  FolderAside folder_;
 };
 
 struct GcReport {
@@ -56,15 +52,19 @@ class Ledger {
  public:
   /// Opens the folder, creating it if need be. An index that is behind is brought up to date, unless it is
   /// going to be rebuilt anyway.
-  static Result<Ledger> open(const std::string& folder, bool catches_up = true);
+  static Result<Ledger> open(const std::string& folder, bool catches_up = true,
+                             const Environment& surroundings = Environment::of_process());
   /// $NEUROLENS_LEDGER, else $XDG_DATA_HOME/neurolens, else ~/.local/share/neurolens.
-  static std::string default_folder();
+  static std::string default_folder(const Environment& surroundings);
 
   const std::string& folder() const { return folder_; }
   std::string run_folder(const std::string& run_id) const { return folder_ + "/runs/" + run_id; }
   /// permission or unavailable if the ledger can only be read.
   Result<void> may_write() const;
 
+  /// Waits for whoever writes the state or the index now. For those who are about to do what must not stop
+  /// half-way: until here a cancelled call may give up.
+  Result<void> wait_until_free();
   Result<Staging> new_staging();
   /// Makes the bundle visible under its id. False if the run is there already (another process may have been
   /// first).

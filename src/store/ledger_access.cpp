@@ -38,15 +38,10 @@ bool is_network_file_system(const std::string& path) {
   }
 }
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
-
-std::string cache_folder() {
-  const std::string xdg = variable("XDG_CACHE_HOME");
+std::string cache_folder(const Environment& surroundings) {
+  const std::string xdg = surroundings.get("XDG_CACHE_HOME");
   if (!xdg.empty()) return xdg + "/neurolens";
-  const std::string home = variable("HOME");
+  const std::string home = surroundings.get("HOME");
   return home.empty() ? "/tmp/neurolens-cache-" + std::to_string(::getuid()) : home + "/.cache/neurolens";
 }
 
@@ -65,15 +60,13 @@ int lock_fault(const std::string& ledger, bool writable) {
 }
 
 Error not_writable(const std::string& folder, int number) {
-  return Error{ErrorCode::kPermission,
-               "the ledger cannot be written: " + std::string(std::strerror(number)) + ": " + folder,
+  return Error{ErrorCode::kPermission, "the ledger cannot be written: " + errno_text(number) + ": " + folder,
                "it can be read; to import or label, name another one with --ledger DIR"};
 }
 
 Error without_locks(const std::string& folder, int number) {
   return Error{ErrorCode::kUnavailable,
-               "the file system of the ledger has no file locks: " + std::string(std::strerror(number)) +
-                   ": " + folder,
+               "the file system of the ledger has no file locks: " + errno_text(number) + ": " + folder,
                "it can be read; to import or label, put the ledger on another file system with --ledger DIR"};
 }
 
@@ -93,7 +86,7 @@ Result<void> make_ledger(const std::string& folder) {
 
 }  // namespace
 
-Result<LedgerAccess> examine_ledger(const std::string& folder) {
+Result<LedgerAccess> examine_ledger(const Environment& surroundings, const std::string& folder) {
   LedgerAccess access;
   access.index_path = folder + "/index.sqlite";
   if (!path_exists(folder + "/runs")) NL_CHECK(make_ledger(folder));
@@ -103,7 +96,7 @@ Result<LedgerAccess> examine_ledger(const std::string& folder) {
     access.index = access.state = SqliteAccess::kReadOnly;
   }
   if (is_network_file_system(folder)) {
-    const std::string cache = cache_folder() + "/index/" + sha256_hex(folder).substr(0, 16);
+    const std::string cache = cache_folder(surroundings) + "/index/" + sha256_hex(folder).substr(0, 16);
     NL_CHECK(make_folders(cache));
     access.index_path = cache + "/index.sqlite";
     access.index = SqliteAccess::kReadWrite;

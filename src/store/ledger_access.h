@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/environment.h"
 #include "base/result.h"
 #include "store/sqlite.h"
 
@@ -19,6 +20,6 @@ struct LedgerAccess {
 
 /// Makes the folder if need be. A folder that cannot be written, or whose file system has no locks, is a
 /// ledger to read.
-Result<LedgerAccess> examine_ledger(const std::string& folder);
+Result<LedgerAccess> examine_ledger(const Environment& surroundings, const std::string& folder);
 
 }  // namespace nl::store

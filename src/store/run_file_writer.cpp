@@ -226,12 +226,14 @@ class RunFileWriter {
     const std::string file = "read_parquet(" + sql_quoted(path) + ")";
     const auto names = connection.column_names("SELECT * FROM " + file);
     if (!names) {
-      return Error{ErrorCode::kIo, "table " + std::string(table.name) + " is missing or damaged: " + path,
-                   "neurolens verify RUN tells what is wrong"};
+      return Error{ErrorCode::kIo,
+                   "table " + std::string(table.name) + " is missing or damaged: " + path,
+                   "{} tells what is wrong",
+                   {{"verify", R"({"run": "RUN"})"}}};
     }
     TableText rows(table, *names);
     const auto write_chunk = [&](const Chunk& chunk) -> Result<void> {
-      if (cancelled_()) return Error{ErrorCode::kUnavailable, "cancelled"};
+      if (cancelled_()) return cancelled_error();
       for (size_t row = 0; row < chunk.size(); row++) {
         NL_CHECK(rows.append_row(text_, chunk, row));
         NL_CHECK(flush(kPieceBytes));

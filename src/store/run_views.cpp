@@ -1,13 +1,11 @@
 #include "store/run_views.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <sstream>
 
+#include "base/aside.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -229,8 +227,10 @@ Result<RunFiles> run_files(const std::string& bundle) {
     for (const auto& source : document.at("sources")) files.formats.insert(source.at("format"));
     for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
   } catch (const nlohmann::json::exception& e) {
-    return Error{ErrorCode::kBadInput, "run.json is damaged: " + bundle + ": " + e.what(),
-                 "neurolens verify RUN tells what is wrong"};
+    return Error{ErrorCode::kBadInput,
+                 "run.json is damaged: " + bundle + ": " + e.what(),
+                 "{} tells what is wrong",
+                 {{"verify", R"({"run": "RUN"})"}}};
   }
   return files;
 }
@@ -350,15 +350,7 @@ QuerySyntax examine_query(Connection& connection, const std::string& sql) {
 }
 
 int64_t remove_derived_left_overs(const std::string& bundle) {
-  int64_t removed = 0;
-  for (const auto& name : list_folder(bundle + "/derived")) {
-    if (!name.starts_with(kDerivedAside)) continue;
-    const int pid = std::atoi(name.c_str() + std::string_view(kDerivedAside).size());
-    if (pid != ::getpid() && ::kill(pid, 0) == 0) continue;
-    remove_tree(bundle + "/derived/" + name);
-    removed++;
-  }
-  return removed;
+  return remove_abandoned(bundle + "/derived/" + kDerivedAside);
 }
 
 std::map<std::string, int64_t> derived_files(const std::string& folder) {

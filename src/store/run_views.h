@@ -51,9 +51,9 @@ struct QuerySyntax {
 };
 QuerySyntax examine_query(Connection& connection, const std::string& sql);
 
-/// Where a process builds derived tables before it renames them: this name and its process id.
+/// How names of derived tables begin that are being built, see base/aside.h.
 inline constexpr char kDerivedAside[] = ".new-";
-/// Removes what processes that died while they built have left in a bundle; how many.
+/// Removes what processes that ended while they built have left in a bundle; how many.
 int64_t remove_derived_left_overs(const std::string& bundle);
 
 /// Files that the derived folder must hold, with their sizes, from the mark that its builder left.

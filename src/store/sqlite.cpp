@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include "base/call_control.h"
+
 namespace nl::store {
 namespace {
 
@@ -45,6 +47,17 @@ int open_with(const std::string& path, SqliteAccess access, sqlite3** db) {
   return sqlite3_open_v2(":memory:", db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
 }
 
+/// The handler of SQLite for a lock that another one holds: 0 gives up. Short pauses first, as most locks are
+/// held for a moment; then such that a cancelled call ends soon.
+int wait_for_lock(void* busy_ms, int tries) {
+  constexpr int kShortTries = 10, kShortMs = 2, kLongMs = 20;
+  const int waited_ms =
+      tries < kShortTries ? tries * kShortMs : kShortTries * kShortMs + (tries - kShortTries) * kLongMs;
+  if (is_cancelled() || waited_ms >= *static_cast<const int*>(busy_ms)) return 0;
+  sqlite3_sleep(tries < kShortTries ? kShortMs : kLongMs);
+  return 1;
+}
+
 }  // namespace
 
 int64_t SqliteRow::integer(int column) const {
@@ -67,7 +80,10 @@ bool SqliteRow::is_null(int column) const {
 }
 
 Sqlite::Sqlite(Sqlite&& other) noexcept
-    : db_(other.db_), path_(std::move(other.path_)), idle_(std::move(other.idle_)) {
+    : db_(other.db_),
+      path_(std::move(other.path_)),
+      busy_ms_(std::move(other.busy_ms_)),
+      idle_(std::move(other.idle_)) {
   other.db_ = nullptr;
   other.idle_.clear();
 }
@@ -75,6 +91,7 @@ Sqlite::Sqlite(Sqlite&& other) noexcept
 Sqlite& Sqlite::operator=(Sqlite&& other) noexcept {
   std::swap(db_, other.db_);
   std::swap(path_, other.path_);
+  std::swap(busy_ms_, other.busy_ms_);
   std::swap(idle_, other.idle_);
   return *this;
 }
@@ -89,6 +106,7 @@ Error Sqlite::error(int code) const {
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+      if (is_cancelled()) return cancelled_error();
       return Error{ErrorCode::kConflict, "the ledger is busy: " + message, "try again"};
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -115,7 +133,8 @@ Result<Sqlite> Sqlite::open(const std::string& path, int busy_ms, SqliteAccess a
   const int code = open_with(path, access, &db);
   Sqlite opened(db, path);
   if (code != SQLITE_OK) return opened.error(code);
-  sqlite3_busy_timeout(db, busy_ms);
+  opened.busy_ms_ = std::make_unique<int>(busy_ms);
+  sqlite3_busy_handler(db, wait_for_lock, opened.busy_ms_.get());
   return opened;
 }
 

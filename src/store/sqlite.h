@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,7 +50,7 @@ enum class SqliteAccess {
 
 class Sqlite {
  public:
-  /// `busy_ms`: how long to wait for another process.
+  /// `busy_ms`: how long to wait for another process or thread, unless the call is cancelled meanwhile.
   static Result<Sqlite> open(const std::string& path, int busy_ms,
                              SqliteAccess access = SqliteAccess::kReadWrite);
   Sqlite(Sqlite&& other) noexcept;
@@ -72,6 +73,7 @@ class Sqlite {
 
   sqlite3* db_;
   std::string path_;
+  std::unique_ptr<int> busy_ms_ = {};  ///< for the handler that waits, which outlives moves
   std::unordered_map<std::string, sqlite3_stmt*> idle_;
 };
 

@@ -228,7 +228,10 @@ Result<void> State::remove_tags(const std::string& run_id, const std::vector<std
   for (const auto& name : names) {
     NL_CHECK(db_.run("DELETE FROM tags WHERE run_id = ? AND name = ?", {run_id, name}));
     if (db_.changes() == 0) {
-      return Error{ErrorCode::kNotFound, "the run has no tag " + name, "neurolens tag RUN lists its tags"};
+      return Error{ErrorCode::kNotFound,
+                   "the run has no tag " + name,
+                   "{} lists its tags",
+                   {{"tag", R"({"run": "RUN"})"}}};
     }
   }
   NL_CHECK(touch(run_id));

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
+
+#include "base/call_control.h"
+#include "base/checked_thread.h"
 
 namespace nl::store {
 namespace {
@@ -206,9 +209,10 @@ class TableWriter::Feed {
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
+      if (copying_ != nullptr) duckdb_interrupt(copying_);
       changed_.notify_all();
     }
-    if (thread_.joinable()) thread_.join();
+    (void)thread_.join();
   }
 
   Result<void> push(std::shared_ptr<const Batch> batch) {
@@ -216,7 +220,7 @@ class TableWriter::Feed {
       return Error{ErrorCode::kInternal, "a column of " + std::string(model::table(table_).name) +
                                              " has a value that its adapter did not announce"};
     }
-    if (!thread_.joinable()) {
+    if (!is_started_) {
       buffer_.add(*batch);
       if (buffer_.is_full()) start(all_columns(), large_parquet_options());
       return {};
@@ -230,7 +234,7 @@ class TableWriter::Feed {
   }
 
   void close() {
-    if (!thread_.joinable()) {
+    if (!is_started_) {
       closed_ = true;
       const auto rows = static_cast<int64_t>(buffer_.rows());
       start(wanted_ == Columns::kAll ? all_columns() : used_columns(),
@@ -245,7 +249,8 @@ class TableWriter::Feed {
 
   Result<TableFile> finish() {
     if (!closed_) close();
-    thread_.join();
+    NL_CHECK(wait_for_end());
+    NL_CHECK(thread_.join());
     if (failed_) return *failed_;
     TableFile file;
     file.name = model::table(table_).name;
@@ -254,6 +259,14 @@ class TableWriter::Feed {
   }
 
  private:
+  /// If the call is cancelled meanwhile, the destructor ends the rest.
+  Result<void> wait_for_end() {
+    constexpr auto kAskEvery = std::chrono::milliseconds(20);
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, kAskEvery, [&] { return has_ended_; })) NL_CHECK(check_cancelled());
+    return {};
+  }
+
   std::shared_ptr<const Batch> take_gathered() {
     auto batch = buffer_.take();
     buffer_ = TableBuffer(table_);
@@ -289,13 +302,21 @@ class TableWriter::Feed {
     columns_ = std::move(columns);
     options_ = std::move(options);
     queue_.push_back(take_gathered());
-    thread_ = std::thread([this] { copy(); });
+    is_started_ = true;
+    thread_ = CheckedThread([this] { return copy(); });
+    if (!thread_.is_started()) note_end(thread_.join());
   }
 
-  void copy() {
-    Result<void> done = run_copy();
+  Result<void> copy() {
+    note_end(without_exceptions([this] { return run_copy(); }));
+    return {};
+  }
+
+  /// Who waits for room in the queue would wait for ever.
+  void note_end(Result<void> done) {
     const std::lock_guard lock(mutex_);
     if (!done) failed_ = std::move(done.error());
+    has_ended_ = true;
     changed_.notify_all();
   }
 
@@ -303,7 +324,16 @@ class TableWriter::Feed {
     NL_TRY(Connection connection, engine_->connect());
     const std::string function = "nl_rows_" + std::to_string(next_function++);
     register_function(connection, function);
-    return connection.run("COPY (SELECT * FROM " + function + "()) TO " + sql_quoted(path_) + " " + options_);
+    set_copying(connection.raw());
+    auto copied =
+        connection.run("COPY (SELECT * FROM " + function + "()) TO " + sql_quoted(path_) + " " + options_);
+    set_copying(nullptr);
+    return copied;
+  }
+
+  void set_copying(duckdb_connection connection) {
+    const std::lock_guard lock(mutex_);
+    copying_ = connection;
   }
 
   void register_function(Connection& connection, const std::string& name) {
@@ -322,7 +352,9 @@ class TableWriter::Feed {
     duckdb_table_function_set_init(function,
                                    [](duckdb_init_info info) { duckdb_init_set_max_threads(info, 1); });
     duckdb_table_function_set_function(function, [](duckdb_function_info info, duckdb_data_chunk out) {
-      static_cast<Feed*>(duckdb_function_get_extra_info(info))->fill(info, out);
+      auto* self = static_cast<Feed*>(duckdb_function_get_extra_info(info));
+      const auto filled = without_exceptions([&] { return self->fill(out); });
+      if (!filled) duckdb_function_set_error(info, filled.error().message.c_str());
     });
     duckdb_register_table_function(connection.raw(), function);
     duckdb_destroy_table_function(&function);
@@ -331,7 +363,7 @@ class TableWriter::Feed {
   /// Always a full chunk until the end, so that row groups do not depend on the size of the batches; only one
   /// of much text is handed out before it is full. A chunk of size 0 means the end; being stopped is an
   /// error, or COPY would leave a short but valid file.
-  void fill(duckdb_function_info info, duckdb_data_chunk out) {
+  Result<void> fill(duckdb_data_chunk out) {
     keep_.clear();  // strings of the previous chunk have been copied by now
     const size_t wanted = duckdb_vector_size();
     size_t at = 0;
@@ -345,9 +377,10 @@ class TableWriter::Feed {
       row_ += count;
       at += count;
     }
-    if (cancelled_) return duckdb_function_set_error(info, "the import was stopped");
+    if (cancelled_) return Error{ErrorCode::kCancelled, "the import was stopped"};
     rows_ += static_cast<int64_t>(at);
     duckdb_data_chunk_set_size(out, at);
+    return {};
   }
 
   /// Makes current_ a batch with rows left; false at the end.
@@ -385,8 +418,11 @@ class TableWriter::Feed {
   std::condition_variable changed_;
   std::deque<std::shared_ptr<const Batch>> queue_;
   std::optional<Error> failed_;
+  bool is_started_ = false;  // belongs to the caller
   bool closed_ = false;
   bool stopped_ = false;
+  bool has_ended_ = false;
+  duckdb_connection copying_ = nullptr;  // while COPY runs
   // Used by the engine's thread only.
   std::shared_ptr<const Batch> current_;
   std::vector<std::shared_ptr<const Batch>> keep_;
@@ -394,7 +430,7 @@ class TableWriter::Feed {
   size_t row_ = 0;
   bool cancelled_ = false;
   int64_t rows_ = 0;
-  std::thread thread_;
+  CheckedThread thread_;
 };
 
 TableWriter::TableWriter(std::shared_ptr<Engine> engine, model::TableId table, std::string path,

@@ -1,6 +1,8 @@
 #include "store/user_query.h"
 
 #include <duckdb.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -9,8 +11,10 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
+#include <utility>
 
+#include "base/checked_thread.h"
+#include "base/files.h"
 #include "store/table_writer.h"
 
 namespace nl::store {
@@ -20,8 +24,12 @@ Error user_error(std::string message, std::string hint = {}) {
   return Error{ErrorCode::kBadInput, std::move(message), std::move(hint)};
 }
 
-constexpr char kOnlySelect[] =
-    "only one SELECT statement is allowed; the tables are listed by: neurolens schema";
+Error not_one_select(std::string message) {
+  return Error{ErrorCode::kBadInput,
+               std::move(message),
+               "only one SELECT statement is allowed; the tables are listed by: {}",
+               {{"schema"}}};
+}
 
 /// Without the semicolon that ends it: the text may be put into another statement.
 std::string without_end(std::string sql) {
@@ -34,14 +42,14 @@ std::string without_end(std::string sql) {
 class Watchdog {
  public:
   Watchdog(duckdb_connection connection, const QueryLimits& limits)
-      : connection_(connection), limits_(limits), thread_([this] { watch(); }) {}
+      : connection_(connection), limits_(limits), thread_([this] { return watch(); }) {}
   ~Watchdog() {
     {
       const std::lock_guard lock(mutex_);
       done_ = true;
       changed_.notify_all();
     }
-    thread_.join();
+    (void)thread_.join();
   }
   bool fired() {
     const std::lock_guard lock(mutex_);
@@ -49,15 +57,16 @@ class Watchdog {
   }
 
  private:
-  void watch() {
-    using Clock = std::chrono::steady_clock;
-    const auto end = Clock::now() + std::chrono::seconds(limits_.seconds);
+  Result<void> watch() {
+    using Steady = std::chrono::steady_clock;
+    const auto end = Steady::now() + std::chrono::seconds(limits_.seconds);
     std::unique_lock lock(mutex_);
     while (!done_ && !fired_) {
       changed_.wait_for(lock, std::chrono::milliseconds(50));
-      fired_ = !done_ && (Clock::now() > end || limits_.cancelled());
+      fired_ = !done_ && (Steady::now() > end || limits_.cancelled());
     }
     if (fired_) duckdb_interrupt(connection_);
+    return {};
   }
 
   duckdb_connection connection_;
@@ -66,7 +75,7 @@ class Watchdog {
   std::condition_variable changed_;
   bool done_ = false;
   bool fired_ = false;
-  std::thread thread_;
+  CheckedThread thread_;
 };
 
 /// An engine that can read the run's files and nothing else.
@@ -86,7 +95,7 @@ class Confined {
     NL_CHECK(c.run("SET parquet_metadata_cache = true"));  // views and query bind the same files
     const QuerySyntax syntax = examine_query(c, sql);
     if (!syntax.refused.empty()) {
-      return user_error("the function " + syntax.refused + " is not allowed here", kOnlySelect);
+      return not_one_select("the function " + syntax.refused + " is not allowed here");
     }
     NL_CHECK(create_views(c, files, syntax.mentions_links, syntax.tables));
     self->is_select_ = syntax.is_select;
@@ -117,14 +126,14 @@ class Statement {
     const idx_t count = duckdb_extract_statements(connection.raw(), sql.c_str(), &extracted_);
     if (count == 0) {
       const char* fault = duckdb_extract_statements_error(extracted_);
-      return user_error(fault == nullptr ? "there is no statement" : fault, kOnlySelect);
+      return not_one_select(fault == nullptr ? "there is no statement" : fault);
     }
-    if (count != 1) return user_error("several statements", kOnlySelect);
+    if (count != 1) return not_one_select("several statements");
     if (duckdb_prepare_extracted_statement(connection.raw(), extracted_, 0, &prepared_) != DuckDBSuccess) {
       return user_error(duckdb_prepare_error(prepared_));
     }
     if (duckdb_prepared_statement_type(prepared_) != DUCKDB_STATEMENT_TYPE_SELECT) {
-      return user_error("not a SELECT", kOnlySelect);
+      return not_one_select("not a SELECT");
     }
     if (duckdb_nparams(prepared_) != 0)
       return user_error("the query has parameters", "write the values into it");
@@ -298,7 +307,7 @@ Result<void> emit_chunk(duckdb_data_chunk chunk, const std::vector<duckdb_type>&
 }
 
 Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& limits) {
-  if (limits.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+  if (limits.cancelled()) return cancelled_error();
   if (watchdog.fired()) {
     return Error{ErrorCode::kLimit, "the query took longer than " + std::to_string(limits.seconds) + " s",
                  ""};
@@ -365,7 +374,58 @@ Result<void> prepare_select(Confined& confined, Statement& statement, const std:
   const auto prepared = statement.prepare(confined.connection(), sql);
   if (!prepared && watchdog.fired()) return query_failed(nullptr, watchdog, limits);
   NL_CHECK(prepared);
-  if (!confined.is_select()) return user_error("not a SELECT", kOnlySelect);
+  if (!confined.is_select()) return not_one_select("not a SELECT");
+  return {};
+}
+
+/// A file without a name: nothing is left of it, however the process ends.
+class NamelessFile {
+ public:
+  static Result<NamelessFile> create(const std::string& folder) {
+    std::string path = folder + "/neurolens-query-XXXXXX";
+    const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+    if (fd < 0) return errno_error("cannot create", path, errno);
+    ::unlink(path.c_str());
+    return NamelessFile(fd);
+  }
+  NamelessFile(NamelessFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  NamelessFile& operator=(NamelessFile&&) = delete;
+  ~NamelessFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  /// Under which this process can open it once more.
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+
+ private:
+  explicit NamelessFile(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+Result<void> copy_file(const std::string& path, const std::function<Result<void>(std::string_view)>& bytes) {
+  NL_TRY(File file, File::open_to_read(path));
+  std::vector<char> piece(1 << 18);
+  for (;;) {
+    NL_TRY(const size_t n, file.read(piece.data(), piece.size()));
+    if (n == 0) return {};
+    NL_CHECK(bytes({piece.data(), n}));
+  }
+}
+
+Result<void> write_parquet(EngineStart& start, const RunFiles& files, const std::string& given,
+                           const QueryLimits& limits, const std::string& path) {
+  const std::string sql = without_end(given);
+  NL_TRY(const auto confined, Confined::open(start, files, sql, path));
+  Watchdog watchdog(confined->connection().raw(), limits);
+  Shape shape;
+  {
+    Statement statement;  // the text alone must be one SELECT before it may stand in a COPY
+    NL_CHECK(prepare_select(*confined, statement, sql, watchdog, limits));
+    shape = shape_of(statement.raw());
+  }
+  make_unique(shape.columns);
+  const auto copied = confined->connection().run("COPY (" + with_exact_sums(sql, shape) + ") TO " +
+                                                 sql_quoted(path) + " (FORMAT parquet, USE_TMP_FILE false)");
+  if (!copied) return query_failed(copied.error().message.c_str(), watchdog, limits);
   return {};
 }
 
@@ -387,22 +447,12 @@ Result<void> run_user_query(EngineStart& start, const RunFiles& files, const std
   return stream_rows(cast, shape_of(cast.raw()).types, watchdog, limits, sink);
 }
 
-Result<void> run_user_query_to_parquet(EngineStart& start, const RunFiles& files, const std::string& given,
-                                       const QueryLimits& limits, const std::string& path) {
-  const std::string sql = without_end(given);
-  NL_TRY(const auto confined, Confined::open(start, files, sql, path));
-  Watchdog watchdog(confined->connection().raw(), limits);
-  Shape shape;
-  {
-    Statement statement;  // the text alone must be one SELECT before it may stand in a COPY
-    NL_CHECK(prepare_select(*confined, statement, sql, watchdog, limits));
-    shape = shape_of(statement.raw());
-  }
-  make_unique(shape.columns);
-  const auto copied = confined->connection().run("COPY (" + with_exact_sums(sql, shape) + ") TO " +
-                                                 sql_quoted(path) + " (FORMAT parquet, USE_TMP_FILE false)");
-  if (!copied) return query_failed(copied.error().message.c_str(), watchdog, limits);
-  return {};
+Result<void> stream_user_query_as_parquet(EngineStart& start, const RunFiles& files, const std::string& sql,
+                                          const QueryLimits& limits,
+                                          const std::function<Result<void>(std::string_view)>& bytes) {
+  NL_TRY(const NamelessFile file, NamelessFile::create(limits.temp_folder));
+  NL_CHECK(write_parquet(start, files, sql, limits, file.path()));
+  return copy_file(file.path(), bytes);
 }
 
 }  // namespace nl::store

@@ -17,6 +17,7 @@ struct QueryLimits {
   int threads = 2;
   int memory_mb = 4096;
   int seconds = 600;
+  std::string temp_folder = "/tmp";  ///< where a result waits until it is complete; it has no name there
   std::function<bool()> cancelled = [] { return false; };
 };
 
@@ -46,8 +47,9 @@ inline EngineOptions query_engine(const QueryLimits& limits) {
 /// Runs the query and hands its rows to the sink one by one.
 Result<void> run_user_query(EngineStart& start, const RunFiles& files, const std::string& sql,
                             const QueryLimits& limits, const QuerySink& sink);
-/// Writes the result as a Parquet file.
-Result<void> run_user_query_to_parquet(EngineStart& start, const RunFiles& files, const std::string& sql,
-                                       const QueryLimits& limits, const std::string& path);
+/// Gives the bytes of the result as a Parquet file, piece by piece.
+Result<void> stream_user_query_as_parquet(EngineStart& start, const RunFiles& files, const std::string& sql,
+                                          const QueryLimits& limits,
+                                          const std::function<Result<void>(std::string_view)>& bytes);
 
 }  // namespace nl::store

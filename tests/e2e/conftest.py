@@ -30,7 +30,7 @@ def run_id_of(source_bytes):
     return hashlib.sha256(f"neurolens run 1\ntrace {source}\n{{}}".encode()).hexdigest()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def python_with(module):
     """A Python that can import the module; None if there is none."""
     for python in [sys.executable, *filter(None, os.environ.get("NEUROLENS_PYTHONS", "").split(":"))]:

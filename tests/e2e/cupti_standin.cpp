@@ -255,6 +255,7 @@ void faults(const std::string& what) {
 #define NL_CUPTI extern "C" __attribute__((visibility("default"))) CUptiResult
 
 NL_CUPTI cuptiGetVersion(uint32_t* version) {
+  if (const char* const status = getenv("STANDIN_VERSION")) return static_cast<CUptiResult>(atoi(status));
   *version = CUPTI_API_VERSION;
   return CUPTI_SUCCESS;
 }

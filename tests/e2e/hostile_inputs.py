@@ -285,8 +285,8 @@ def sizes():
     }
     for name, text in large.items():
         yield Input(f"too_large_{name}", made(text), LIMIT, ("--format", "kineto") if name == "envelope_before" else ())
-    step = lambda: kineto(event_with(cat='"user_annotation"', name='"ProfilerStep#%s"' % ("1" * MB)))
-    yield Input("step_name_of_1_mb", made(step), Reads(1))
+    step = event_with(cat='"user_annotation"', name='"ProfilerStep#%s"' % ("1" * MB))
+    yield Input("step_name_of_1_mb", made(lambda: kineto(step)), Reads(1))
 
 
 def objects(mega):

@@ -44,7 +44,7 @@ def hostile_run(names=HOSTILE):
 class Page(html.parser.HTMLParser):
     """Elements with their attributes; of each figure its query, the tables behind it, and all its text."""
 
-    VOID = {"meta", "br", "img", "link", "input", "hr"}
+    VOID = frozenset({"meta", "br", "img", "link", "input", "hr"})
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

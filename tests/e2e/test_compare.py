@@ -12,6 +12,10 @@ from test_launch_joins import ncu_page
 KERNELS = ["gemm_a", "gemm_b", "softmax", "layer_norm_kernel", "elementwise_kernel_add", "ncclDevKernel_AllReduce"]
 
 
+def in_us(ns):
+    return ns / 1000
+
+
 def model(layers=6):
     """Ops of one step: (op, kernel, shape, ns)."""
     ops = []
@@ -31,12 +35,11 @@ def trace(ops, steps=4, factor=lambda step, i: 1.0, gap_ns=2_000, device="NVIDIA
             correlation, external = next(ids), next(ids)
             dur = int(ns * factor(step, i))
             start = max(device_free + gap_ns, clock + 4_000)
-            at = lambda t: t / 1000
-            events.append({"ph": "X", "cat": "cpu_op", "name": op, "pid": 1, "tid": 1, "ts": at(clock), "dur": 3.0,
+            events.append({"ph": "X", "cat": "cpu_op", "name": op, "pid": 1, "tid": 1, "ts": in_us(clock), "dur": 3.0,
                            "args": {"External id": external, "Input Dims": [shape]}})
             events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
-                           "ts": at(clock + 500), "dur": 2.0, "args": {"correlation": correlation}})
-            events.append({"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": at(start), "dur": at(dur),
+                           "ts": in_us(clock + 500), "dur": 2.0, "args": {"correlation": correlation}})
+            events.append({"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": in_us(start), "dur": in_us(dur),
                            "args": {"device": 0, "stream": 7, "correlation": correlation, "External id": external}})
             device_free = start + dur
             clock = max(clock + 4_000 + host, device_free - 40_000)
@@ -118,7 +121,10 @@ def edited(ops, seed):
 def test_parts_add_up_for_any_edit(neurolens, write, seed):
     ops, done = edited(model(), seed)
     rng = random.Random(seed)
-    noise = lambda step, i: 1 + 0.2 * rng.random()
+
+    def noise(step, i):
+        return 1 + 0.2 * rng.random()
+
     base, new = write(model(), steps=2 + seed % 3, factor=noise), write(ops, steps=2 + seed % 4, factor=noise)
     for arguments in ((base, new), (new, base), (base, new, "--window", "whole"), (base, new, "--window", "step:1")):
         data = compare(neurolens, *arguments)
@@ -149,7 +155,7 @@ def repeats(write, n, seed, scale=1.0, spread=0.002):
     paths = []
     for _ in range(n):
         level = scale * (1 + rng.gauss(0, spread))
-        paths.append(write(model(), factor=lambda step, i: level * (1 + rng.gauss(0, spread))))
+        paths.append(write(model(), factor=lambda step, i, level=level: level * (1 + rng.gauss(0, spread))))
     return paths
 
 
@@ -203,7 +209,8 @@ def test_expectations_are_held_by_the_gate(neurolens, write, tmp_path):
     run = neurolens("import", base, "--json").data["run_id"]
     neurolens("baseline", "main", run)
     file = tmp_path / "expect.yaml"
-    text = "base: '@baseline:main'\nallow_untested: 5%\nlimits:\n  - window: total\n    at_most: {}\n  - part: idle\n    at_most: 60%\n  - kernel: softmax\n    at_most: 2ms\n"
+    text = ("base: '@baseline:main'\nallow_untested: 5%\nlimits:\n  - window: total\n    at_most: {}\n"
+            "  - part: idle\n    at_most: 60%\n  - kernel: softmax\n    at_most: 2ms\n")
     file.write_text(text.format("20 ms"))
     data = compare(neurolens, new, "--expect", file, "--gate")
     assert data["gate"]["passed"] is True and [limit["met"] for limit in data["expectations"]] == [True] * 3
@@ -292,7 +299,7 @@ def test_parts_add_up_on_real_pairs(neurolens, folder):
             ids.append(result.data["run_id"])
     ids = sorted(set(ids))
     assert len(ids) > 3
-    pairs = list(zip(ids, ids[1:])) + list(zip(ids, ids[7:]))
+    pairs = [*itertools.pairwise(ids), *zip(ids, ids[7:])]
     closed = 0
     for base, new in pairs:
         result = neurolens("compare", base, new, "--json", code=None)
@@ -338,7 +345,8 @@ def test_one_model_on_two_makers_devices(neurolens, model_name):
     data = compare(neurolens, real(f"kineto/tracelens_h100_{model_name}.json.gz"), real(f"kineto/tracelens_mi300_{model_name}.json.gz"))
     check_sums(data)
     across = data["across"]
-    assert across["level"] == "op" and min(across["covered"].values()) > (0.65 if "qwen" in model_name else 0.9)  # a third of Qwen's launches is not in the capture
+    least_covered = 0.65 if "qwen" in model_name else 0.9  # a third of Qwen's launches is not in the capture
+    assert across["level"] == "op" and min(across["covered"].values()) > least_covered
     assert [side["device"] for side in across["sides"]] == ["NVIDIA H100 80GB HBM3", "AMD Instinct MI300X VF"]
     modelled = [row for row in across["rows"] if row["hardware_ratio"] is not None]
     assert modelled and all(0.3 < row["hardware_ratio"] < 1.5 for row in modelled)

@@ -2,6 +2,7 @@
 that do nothing, valid HTML and XML that need nothing else, and tests whose outcome is that of the comparison."""
 
 import decimal
+import itertools
 import json
 import random
 import re
@@ -299,7 +300,7 @@ def assert_fine_markdown(text):
     lines = text.splitlines()
     assert len(lines) <= 40
     assert text.count("<details>") == text.count("</details>")
-    for before, line in zip(lines, lines[1:]):
+    for before, line in itertools.pairwise(lines):
         if line.startswith("|") and before.startswith("|"):
             assert line.count("|") == before.count("|"), line[:200]
     plain = re.sub(r"`[^`\n]*`", "", text)

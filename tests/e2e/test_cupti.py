@@ -180,6 +180,13 @@ def test_cupti_that_refuses_is_said_in_one_line(record, status, words):
     assert words in warning and recorded.document["extensions"]["recording"]["notices"] == [warning]
 
 
+@pytest.mark.parametrize("status, words", [("999", "CUPTI finds no driver (error 999)"), ("7", "does not say its version")])
+def test_cupti_that_does_not_say_its_version(record, status, words):
+    """That of CUDA 13 says nothing without a driver, not even its version."""
+    (warning,) = record("all_kinds", STANDIN_VERSION=status).warnings
+    assert words in warning
+
+
 def test_the_other_tool_is_named(record, built, tmp_path):
     (tmp_path / "libToolsInjection64.so").write_bytes((built / "standin-12.9.so").read_bytes())
     recorded = record("all_kinds", STANDIN_SUBSCRIBE="39", LD_PRELOAD=str(tmp_path / "libToolsInjection64.so"))

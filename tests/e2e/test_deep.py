@@ -1,7 +1,6 @@
 """neurolens deep: the passes over a workload, with the real Nsight tools where they are installed, and with stand-ins that
 leave recorded exports for what needs a GPU."""
 
-import gzip
 import json
 import os
 import pathlib
@@ -168,6 +167,8 @@ def test_three_passes_become_one_run(stand_ins, tmp_path):
     assert document["extensions"]["capture"]["passes"] == data["passes"]
     assert [row["pass"] for row in neurolens.rows(run, "SELECT pass FROM iterations ORDER BY iteration_id")] == ["unprofiled", "unprofiled", "nsys", "ncu"]
     assert neurolens.value(run, "SELECT count(*) FROM iterations WHERE dur_ns > 0 AND cpu_ns > 0") == 4
+    (middle,) = neurolens.rows(run, "SELECT sum(dur_ns) // 2 AS wall_ns, sum(cpu_ns) // 2 AS cpu_ns FROM iterations WHERE pass = 'unprofiled'")
+    assert middle == {key: passes["unprofiled"][key] for key in ("wall_ns", "cpu_ns")}, "the mean of the two in the middle"
     assert neurolens.value(run, "SELECT count(*) FROM kernels") > 3000
     assert neurolens.value(run, "SELECT count(*) FROM profiled_launches") > 0
     shown = neurolens("show", run, "--json").data

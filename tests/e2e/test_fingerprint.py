@@ -33,8 +33,8 @@ MODELS = {
 def step_events(model, at, number, scale, pid, tid, stream, dice):
     """The device has run dry before each launch, so that every gap has the same cause at every scale."""
     events = []
-    for op, kernel, dur, dims in model:
-        dur = dur * (1 + 0.02 * dice.random() if dice else 1)
+    for op, kernel, typical, dims in model:
+        dur = typical * (1 + 0.02 * dice.random() if dice else 1)
         number += 1
         host = {"pid": pid, "tid": tid, "ph": "X"}
         shapes = {"Input Dims": dims, "Input type": ["float"] * len(dims), "External id": number}

@@ -19,7 +19,7 @@ import pytest
 import hostile_inputs
 import trace_text
 from conftest import BAD_INPUT, BINARY, MISSING, OK, Neurolens
-from hostile_inputs import MB, Reads
+from hostile_inputs import Reads
 
 MAX_RSS_MB = 600
 INTERRUPTED = 130
@@ -52,7 +52,7 @@ class Running:
 
     def __init__(self, command, folder, **options):
         folder.mkdir(parents=True, exist_ok=True)
-        self.files = [open(folder / name, "wb+") for name in ("out", "err")]
+        self.files = [open(folder / name, "wb+") for name in ("out", "err")]  # noqa: SIM115 (wait() closes them)
         self.begin = time.monotonic()
         options = {"stdin": subprocess.DEVNULL, "stdout": self.files[0], "stderr": self.files[1], **options}
         self.process = subprocess.Popen(list(map(os.fspath, command)), **options)
@@ -285,7 +285,10 @@ def test_no_permission(ledger, tmp_path):
     own = tmp_path / "own"
     own.mkdir()
     os.chown(own, 65534, 65534)
-    call = lambda path, ledger: measured([*as_nobody, binary, "import", path, "--json", "--ledger", ledger], tmp_path / "call")
+
+    def call(path, ledger):
+        return measured([*as_nobody, binary, "import", path, "--json", "--ledger", ledger], tmp_path / "call")
+
     assert_error(call(secret, own / "ledger"), "permission")
     assert_error(call(readable, tmp_path / "not mine"), "permission")
     assert call(readable, own / "ledger").code == OK

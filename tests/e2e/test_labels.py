@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, BINARY, MISSING, OK, sha256_of
+from conftest import BAD_INPUT, BINARY, OK, sha256_of
 
 
 def error_of(result):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pathlib
 import shutil
 import sqlite3
 import subprocess
@@ -11,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, BINARY, MISSING, OK, REPOSITORY, Neurolens
+from conftest import BAD_INPUT, MISSING, OK, REPOSITORY, Neurolens
 
 INDEX_FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
 NOBODY = 65534

@@ -36,8 +36,8 @@ def record(tmp_path):
             command = [sys.executable, script]
         folder = tmp_path / f"recording-{time.monotonic_ns()}"
         environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
-        done = subprocess.run([RECORD, folder, *options, "--", *command], env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=120)
+        done = subprocess.run([RECORD, folder, *options, "--", *command], env=environment, capture_output=True, text=True,
+                              timeout=120)
         assert done.returncode == code, done.stderr
         return Recorded(folder / "recording.nlr", json.loads(done.stdout.splitlines()[-1]))
 
@@ -230,7 +230,8 @@ def test_the_package_by_itself():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("is_recorded, limits", [(False, {"scope": 50, "macro": 50, "c": 50}), (True, {"scope": 200, "macro": 200, "c": 200})])
+@pytest.mark.parametrize("is_recorded, limits", [
+    (False, {"scope": 50, "macro": 50, "c": 50}), (True, {"scope": 200, "macro": 200, "c": 200})])
 def test_what_a_scope_costs_in_cpp(tmp_path, is_recorded, limits):
     assert_within(tmp_path, [BUILD / "bin/marker_cost", "5"], is_recorded, limits)
 
@@ -255,4 +256,4 @@ def assert_within(tmp_path, command, is_recorded, limits):
             best = {form: min(ns, best.get(form, ns)) for form, ns in line.items()}
         if all(best[form] <= limit for form, limit in limits.items()):
             return
-    assert False, f"{best} above {limits}"
+    pytest.fail(f"{best} above {limits}")

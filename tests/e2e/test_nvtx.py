@@ -18,8 +18,8 @@ needs_headers = pytest.mark.skipif(not HEADERS.exists(), reason=f"no headers of 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     binary = tmp_path_factory.mktemp("nvtx") / "nvtx_program"
-    subprocess.run(["g++", "-std=c++17", "-O1", "-isystem", HEADERS, "-isystem", HEADERS.parent / "cupti-13.4", "-o", binary, REPOSITORY / "tests/e2e/nvtx_program.cpp",
-                    "-ldl", "-pthread"], check=True)
+    subprocess.run(["g++", "-std=c++17", "-O1", "-isystem", HEADERS, "-isystem", HEADERS.parent / "cupti-13.4", "-o", binary,
+                    REPOSITORY / "tests/e2e/nvtx_program.cpp", "-ldl", "-pthread"], check=True)
     return binary
 
 

@@ -152,7 +152,8 @@ def test_faults_are_said_and_leave_nothing(profiler, mlp, tmp_path, arguments, c
 
 def test_time_limit(profiler, mlp):
     begin = time.monotonic()
-    error = profiler("profile", mlp, "--iterations", "10000", "--size", "batch=512", "--time-limit", "1", "--json", code=MISSING).envelope["error"]
+    result = profiler("profile", mlp, "--iterations", "10000", "--size", "batch=512", "--time-limit", "1", "--json", code=MISSING)
+    error = result.envelope["error"]
     assert "did not end within 1 s" in error["message"] and "--time-limit" in error["hint"]
     assert time.monotonic() - begin < 30 and profiler.leftovers() == []
 

@@ -417,7 +417,8 @@ import json, pathlib, sys
 words = dict(word.partition("=")[::2] for word in sys.argv[1:])
 print("&&&& RUNNING TensorRT.trtexec [TensorRT v{version}] # trtexec", *sys.argv[1:])
 if "--help" in words:
-    print("  --exportTimes=<file>\\n  --exportProfile=<file>\\n  --exportLayerInfo=<file>\\n  --separateProfileRun\\n  --profilingVerbosity=mode")
+    print("  --exportTimes=<file>\\n  --exportProfile=<file>\\n  --exportLayerInfo=<file>")
+    print("  --separateProfileRun\\n  --profilingVerbosity=mode")
     sys.exit(0)
 pathlib.Path({arguments!r}).write_text(json.dumps(sys.argv[1:]))
 if "--loadEngine" in words and "broken" in words["--loadEngine"]:

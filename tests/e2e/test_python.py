@@ -14,7 +14,7 @@ from conftest import BINARY, REPOSITORY
 from html_page import HOSTILE, Page, hostile_run
 
 sys.path.insert(0, str(REPOSITORY / "python"))
-import neurolens as package  # noqa: E402
+import neurolens as package
 
 
 @pytest.fixture(autouse=True)

@@ -222,7 +222,8 @@ def test_processor_time_is_sampled(recorder, busy):
 def test_samples_are_on_the_clock_of_the_markers(recorder, busy, tmp_path):
     if not list(BUILD.glob("python/neurolens/_markers*.so")):
         pytest.skip("the Python package was not built")
-    (tmp_path / "marked.py").write_text("import neurolens\n" + BUSY.replace("    burn(seconds)", "    with neurolens.scope('burning'):\n        burn(seconds)"))
+    marked = BUSY.replace("    burn(seconds)", "    with neurolens.scope('burning'):\n        burn(seconds)")
+    (tmp_path / "marked.py").write_text("import neurolens\n" + marked)
     run = recorder("record", "--silent", "--hz", "999", "--json", "--", busy[0], tmp_path / "marked.py", "0.5").data["run_id"]
     inside = recorder.value(run, "SELECT coalesce(sum(weight), 0)::BIGINT FROM samples s, spans p WHERE p.name = 'burning'"
                                  " AND s.start_ns BETWEEN p.start_ns AND p.start_ns + p.dur_ns")
@@ -235,8 +236,9 @@ def test_samples_are_on_the_clock_of_the_markers(recorder, busy, tmp_path):
 def pythons():
     """Those that can be read, as far as they are installed here."""
     found = {}
+    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
     for version in ("3.9", "3.10", "3.11", "3.12", "3.13"):
-        of_pyenv = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python{version}"))
+        of_pyenv = sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
         path = next(iter(of_pyenv), shutil.which(f"python{version}"))
         if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
             found[version] = path

@@ -1,6 +1,7 @@
 """What `report` promises: exact figures that a query gives again, the same bytes each time, names that do nothing,
 valid HTML that needs nothing but itself, and a check that finds every changed digit."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -507,7 +508,7 @@ def test_names_break_no_markdown(hostile_files, name):
     text = hostile_files[1][name].decode()
     text = re.sub(r"(?ms)^(```+)sql\n.*?^\1$", "", text)
     lines = text.splitlines()
-    for before, line in zip(lines, lines[1:]):
+    for before, line in itertools.pairwise(lines):
         if line.startswith("|") and before.startswith("|"):
             assert line.count("|") == before.count("|"), line[:200]
     plain = re.sub(r"`[^`\n]*`", "", text)

@@ -127,7 +127,9 @@ def test_sorting(neurolens, labelled):
         having = [run for run in newest if key(runs[run]) is not None]
         return sorted(having, key=lambda run: key(runs[run]), reverse=reverse) + [r for r in newest if r not in having]
 
-    batch = lambda run: int(run["labels"]["batch"]) if "batch" in run["labels"] else None
+    def batch(run):
+        return int(run["labels"]["batch"]) if "batch" in run["labels"] else None
+
     assert found(neurolens) == newest == labelled[::-1]
     assert found(neurolens, "--sort", "imported") == newest
     assert found(neurolens, "--sort", "imported", "--reverse") == labelled

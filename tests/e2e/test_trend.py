@@ -32,7 +32,8 @@ def trace_of(number, slow, driver):
             events.append(event("kernel", name, round(at + offset, 3), dur, 0, 7, device=0, stream=7, **ids))
         at += 700
     properties = [{"id": 0, "name": "NVIDIA Test GPU", "totalGlobalMem": 1 << 30, "computeMajor": 8, "computeMinor": 0, "numSms": 8}]
-    return {"schemaVersion": 1, "deviceProperties": properties, "cuda_driver_version": driver, "traceEvents": events, "traceName": str(number)}
+    return {"schemaVersion": 1, "deviceProperties": properties, "cuda_driver_version": driver, "traceEvents": events,
+            "traceName": str(number)}
 
 
 def import_run(neurolens, folder, model, number):

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import BAD_INPUT, REPOSITORY, Neurolens
+from conftest import BAD_INPUT, REPOSITORY
 
 FIXTURES = REPOSITORY / "tests/fixtures"
 BUNDLES = sorted(FIXTURES.glob("run_[0-9]*"))

@@ -148,7 +148,7 @@ TEST_F(ByteSourcePath, WaitsForAPipeUntilCancelled) {
   PipeWait wait;
   wait.for_writer = std::chrono::milliseconds(0);  // there is one
   wait.cancelled = [&] { return ++asked == 3; };
-  EXPECT_EQ(open_file(path_, wait).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(open_file(path_, wait).error().code, ErrorCode::kCancelled);
   EXPECT_EQ(asked, 3);
   ::close(writer);
 }

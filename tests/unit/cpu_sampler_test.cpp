@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
 /// Compiled once for all tests; empty if there is no compiler.
 const std::string& program() {
   static const std::string path = [] {
-    const std::string compiler = find_in_path("c++");
+    const std::string compiler = find_in_path(Environment::of_process(), "c++");
     const std::string folder = testing::TempDir() + "sampled-" + std::to_string(::getpid());
     std::filesystem::create_directories(folder);
     const std::string source = folder + "/program.cpp", binary = folder + "/sampled";
@@ -344,7 +344,8 @@ Model().forward(400)
 )";
 
 TEST_F(CpuSamplerTest, PythonFunctionsHaveATrackOfTheirOwn) {
-  const std::string python = find_in_path("python3"), script = folder_ + "/model.py";
+  const std::string python = find_in_path(Environment::of_process(), "python3"),
+                    script = folder_ + "/model.py";
   if (python.empty()) GTEST_SKIP() << "no Python";
   ASSERT_TRUE(replace_file(script, kPython));
   options_.with_python = true;

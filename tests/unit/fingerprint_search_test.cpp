@@ -133,9 +133,9 @@ TEST_F(Search, AgreesWithDistanceWhateverIsAbsent) {
   for (int i = 0; i < 40; i++) {
     const Fingerprint asked = random_print(kMasks[i % 4], dice.roll() % 8, dice);
     const auto expected = truth(asked);
-    const SearchResult found = search(flat, asked, {.top = 10});
+    const SearchResult found = search(flat, asked, {.top = 10}).value();
     expect_same(found, expected, 10);
-    expect_same(search(indexed, asked, {.top = 10}), expected, 10);
+    expect_same(search(indexed, asked, {.top = 10}).value(), expected, 10);
     EXPECT_EQ(found.searched, prints_.size());
     EXPECT_EQ(found.too_different, prints_.size() - expected.size());
     for (const Neighbor& one : found.neighbors)
@@ -147,9 +147,9 @@ TEST_F(Search, LeavesOutTheAskedRunAndDeadRows) {
   add_many(300);
   auto all = blocks(false);
   const Fingerprint asked = prints_[7];
-  const auto first = search(all, asked, {.top = 3});
+  const auto first = search(all, asked, {.top = 3}).value();
   EXPECT_EQ(number_of(first.neighbors[0].key), 7U);
-  const auto second = search(all, asked, {.top = 3, .without = key_of(7)});
+  const auto second = search(all, asked, {.top = 3, .without = key_of(7)}).value();
   EXPECT_EQ(second.neighbors[0].key, first.neighbors[1].key);
   EXPECT_EQ(second.neighbors.size(), 3U);
   for (SearchedBlock& block : all) {
@@ -158,7 +158,7 @@ TEST_F(Search, LeavesOutTheAskedRunAndDeadRows) {
       block.dead[row] = block.rows.key(row) == second.neighbors[0].key;
     }
   }
-  const auto third = search(all, asked, {.top = 2, .without = key_of(7)});
+  const auto third = search(all, asked, {.top = 2, .without = key_of(7)}).value();
   EXPECT_EQ(third.neighbors[0].key, second.neighbors[1].key);
   EXPECT_EQ(third.searched, prints_.size() - 1);
 }
@@ -176,8 +176,8 @@ TEST_F(Search, ThreadsAndManyEqualRowsChangeNothing) {
   asked.present = kSmall;
   asked.columns[info(Dimension::occ).first_column] = 0.41F;
   const auto all = blocks(false);
-  const auto one = search(all, asked, {.top = 20, .threads = 1}),
-             two = search(all, asked, {.top = 20, .threads = 3});
+  const auto one = search(all, asked, {.top = 20, .threads = 1}).value(),
+             two = search(all, asked, {.top = 20, .threads = 3}).value();
   ASSERT_EQ(one.neighbors.size(), 20U);
   for (size_t i = 0; i < 20; i++) {
     EXPECT_EQ(one.neighbors[i].key, two.neighbors[i].key);
@@ -194,7 +194,7 @@ TEST_F(Search, RowsAddedLaterAreFoundBesideTheIndex) {
   const Fingerprint late = random_print(kHost, 100, dice);
   add(kHost, {{key_of(5000), packed(late, kHost)}});
   const auto all = blocks(true);
-  EXPECT_EQ(number_of(search(all, late, {.top = 1}).neighbors.at(0).key), 5000U);
+  EXPECT_EQ(number_of(search(all, late, {.top = 1}).value().neighbors.at(0).key), 5000U);
   EXPECT_LT(all[0].index->size(), all[0].rows.size());
 }
 

@@ -96,7 +96,7 @@ TEST(Environment, KeepsWhatIsListedAndNeverASecret) {
 }
 
 TEST(Checkout, IsNullOutsideOfGit) {
-  EXPECT_TRUE(describe_checkout("/proc").is_null());
+  EXPECT_TRUE(describe_checkout(Environment::of_process(), "/proc").is_null());
 }
 
 }  // namespace

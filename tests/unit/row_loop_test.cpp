@@ -35,7 +35,7 @@ TEST(RowLoop, StopsSoonAfterItIsCancelled) {
   options.cancelled = [&] { return rows.taken > 300; };
   const auto done = for_each_row(*source, options, [&] { return rows(); });
   ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(done.error().code, ErrorCode::kCancelled);
   EXPECT_EQ(rows.taken, 513);
 }
 

@@ -1,10 +1,16 @@
 #include "capture/run/workload.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "base/files.h"
 
@@ -52,7 +58,7 @@ TEST_F(Workload, KeepsWhatItWritesAndHowItEnds) {
   EXPECT_EQ(kept("stdout.txt"), "out\n");
   EXPECT_EQ(kept("stderr.txt"), "err\n");
   EXPECT_EQ(end.output_bytes, 4);
-  EXPECT_EQ(end.strays, 0);
+  EXPECT_EQ(end.process.strays, 0);
   EXPECT_GT(end.process.wall_ns, 0);
   EXPECT_GT(end.process.peak_memory_bytes, 100'000);
 }
@@ -101,7 +107,7 @@ TEST_F(Workload, IsKilledIfItDoesNotListen) {
 TEST_F(Workload, WhatItLeftBehindEndsToo) {
   const WorkloadEnd end = shell("setsid sh -c 'echo $$ > " + folder_ + "/stray; sleep 600' & while [ ! -s " +
                                 folder_ + "/stray ]; do sleep 0.01; done");
-  EXPECT_GE(end.strays, 1);
+  EXPECT_GE(end.process.strays, 1);
   const pid_t stray = std::stoi(read_file(folder_ + "/stray").value());
   EXPECT_NE(::kill(stray, 0), 0) << "it still runs";
 }
@@ -117,12 +123,81 @@ TEST_F(Workload, AnErrorOfTheWatchEndsIt) {
   int asked = 0;
   options_.watch = [&asked]() -> Result<void> {
     if (++asked < 3) return {};
-    return Error{ErrorCode::kUnavailable, "cancelled"};
+    return cancelled_error();
   };
   const WorkloadEnd end = shell("sleep 600");
   ASSERT_TRUE(end.process.cut_short);
-  EXPECT_EQ(end.process.cut_short->message, "cancelled");
+  EXPECT_EQ(end.process.cut_short->code, ErrorCode::kCancelled);
   EXPECT_EQ(end.process.signal, SIGTERM);
+}
+
+TEST_F(Workload, EndsNothingThatItDidNotStart) {
+  const pid_t other = ::fork();  // a child of this process that has nothing to do with the workload
+  if (other == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const WorkloadEnd end = shell("setsid sleep 600 & exit 0");
+  EXPECT_EQ(end.process.strays, 1);
+  EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0) << "it was ended";
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+}
+
+TEST_F(Workload, SeveralAtOnceKeepTheirStraysApart) {
+  constexpr int kWorkloads = 8;
+  std::vector<std::thread> threads;
+  std::array<int64_t, kWorkloads> strays{};
+  for (int i = 0; i < kWorkloads; i++) {
+    threads.emplace_back([&, i] {
+      WorkloadOptions options = options_;
+      options.artifacts = folder_ + "/artifacts-" + std::to_string(i);
+      std::string script;
+      for (int n = 0; n < i; n++) script += "setsid sleep 600 & ";
+      options.command = {"sh", "-c", script + "echo " + std::to_string(i)};
+      const auto end = run_workload(options);
+      strays[static_cast<size_t>(i)] = end ? end->process.strays : -1;
+      EXPECT_EQ(read_file(options.artifacts + "/stdout.txt").value(), std::to_string(i) + "\n");
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (int i = 0; i < kWorkloads; i++) EXPECT_EQ(strays[static_cast<size_t>(i)], i);
+  int subreaper = 1;
+  ::prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
+  EXPECT_EQ(subreaper, 0) << "orphans of other threads' programs must not come to us";
+}
+
+TEST_F(Workload, StraysMayEndByThemselvesButNotLater) {
+  options_.grace = milliseconds(200);
+  const WorkloadEnd end = shell("setsid sh -c \"trap '' TERM; touch " + folder_ +
+                                "/ready; while :; do sleep 1; done\" & while [ ! -e " + folder_ +
+                                "/ready ]; do sleep 0.01; done");
+  EXPECT_GE(end.process.strays, 1);
+  EXPECT_FALSE(end.process.cut_short);
+}
+
+TEST_F(Workload, HasNoInputUnlessGiven) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  ASSERT_EQ(::write(ends[1], "given\n", 6), 6);
+  ::close(ends[1]);
+  const int ours = ::dup(STDIN_FILENO);
+  ASSERT_EQ(::dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  shell("cat");
+  EXPECT_EQ(kept("stdout.txt"), "") << "it read our standard input";
+  options_.input = STDIN_FILENO;
+  shell("cat");
+  EXPECT_EQ(kept("stdout.txt"), "given\n");
+  ::dup2(ours, STDIN_FILENO);
+  ::close(ours);
+  ::close(ends[0]);
+}
+
+TEST_F(Workload, InheritsNoFileOfOurs) {
+  const int ours = ::open("/dev/null", O_RDONLY);  // without O_CLOEXEC, as a library might
+  shell("ls /proc/self/fd | wc -l");
+  EXPECT_EQ(std::stoi(kept("stdout.txt")), 4) << "three streams and the folder that is listed";
+  ::close(ours);
 }
 
 TEST_F(Workload, AProgramThatIsNotThereIsAnError) {

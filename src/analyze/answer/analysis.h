@@ -58,11 +58,13 @@ struct Analysis {
   static constexpr auto fields() {
     using A = Analysis;
     return std::tuple{
-        field("window", &A::window),
+        field("window", &A::window, "the stretch of time that the figures are about"),
         field("limiters", &A::limiters,
               "what takes the time of the window, the largest first; together they are it"),
-        field("devices", &A::devices),
-        field("steps", &A::steps),
+        field("devices", &A::devices,
+              "each device with its time, idle causes, metrics and roofline; a host counts if there is no "
+              "other"),
+        field("steps", &A::steps, "the steps of the run, of the whole capture"),
         field("coverage", &A::coverage,
               "how much of the kernel time is known to belong to something, by device"),
         field("top_kernels", &A::top_kernels, "kernels and copies by time, device after device"),
@@ -72,10 +74,11 @@ struct Analysis {
         field("phases", &A::phases, "phases of an LLM"),
         field("not_shown", &A::not_shown, "what the tables leave out, by device"),
         field("layers", &A::layers, "of a compiled engine; null without such"),
-        field("collectives", &A::collectives),
+        field("collectives", &A::collectives,
+              "what collectives move, how long that takes, which ranks wait for which"),
         field("counters", &A::counters,
               "what a counter profiler says of launches, by kernel; null without such"),
-        field("clocks", &A::clocks),
+        field("clocks", &A::clocks, "how the clocks of the sources fit together"),
         field("launch_matches", &A::launch_matches,
               "replayed launches that were found in the trace; null without both"),
         field("findings", &A::findings, "most time at stake first"),

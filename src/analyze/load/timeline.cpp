@@ -180,8 +180,10 @@ Result<void> load_device_rows(store::Connection& connection, Timeline& run, cons
 Result<void> check_links(size_t facts, size_t spans, std::vector<uint32_t>& links, const std::string& table) {
   if (links.empty()) links.assign(facts, kNoRow);
   if (links.size() != facts) {
-    return Error{ErrorCode::kInternal, "the derived rows of " + table + " do not match its facts",
-                 "neurolens verify tells more"};
+    return Error{ErrorCode::kInternal,
+                 "the derived rows of " + table + " do not match its facts",
+                 "{} tells more",
+                 {{"verify"}}};
   }
   for (uint32_t& link : links) {
     if (link >= spans) link = kNoRow;
@@ -215,8 +217,10 @@ Result<void> set_capture(Timeline& run) {
   if (begin > end) return {};  // nothing has a time
   int64_t length = 0;
   if (__builtin_sub_overflow(end, begin, &length) || length > kLongest) {
-    return Error{ErrorCode::kBadInput, "the times of the run span more than 146 years",
-                 "some records carry broken times: neurolens show tells more"};
+    return Error{ErrorCode::kBadInput,
+                 "the times of the run span more than 146 years",
+                 "some records carry broken times: {} tells more",
+                 {{"show"}}};
   }
   run.capture = {begin, end};
   return {};

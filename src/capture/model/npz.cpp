@@ -1,7 +1,9 @@
 #include "capture/model/npz.h"
 
+#include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -34,6 +36,7 @@ Error damaged(const std::string& what) {
 struct Entry {
   std::string name;
   uint16_t method = 0;
+  uint32_t checksum = 0;  ///< CRC-32 of the plain bytes
   uint64_t packed = 0, plain = 0, header = 0;
 };
 
@@ -73,8 +76,11 @@ Result<std::vector<Entry>> read_directory(std::string_view zip) {
     const size_t name = number_at<uint16_t>(zip, at + 28), extra = number_at<uint16_t>(zip, at + 30),
                  comment = number_at<uint16_t>(zip, at + 32);
     if (!holds(zip, at + kEntryBytes, name + extra + comment)) return damaged("its directory");
-    Entry entry{std::string(zip.substr(at + kEntryBytes, name)), number_at<uint16_t>(zip, at + 10),
-                number_at<uint32_t>(zip, at + 20), number_at<uint32_t>(zip, at + 24),
+    Entry entry{std::string(zip.substr(at + kEntryBytes, name)),
+                number_at<uint16_t>(zip, at + 10),
+                number_at<uint32_t>(zip, at + 16),
+                number_at<uint32_t>(zip, at + 20),
+                number_at<uint32_t>(zip, at + 24),
                 number_at<uint32_t>(zip, at + 42)};
     read_large_sizes(zip.substr(at + kEntryBytes + name, extra), entry);
     entries.push_back(std::move(entry));
@@ -85,8 +91,7 @@ Result<std::vector<Entry>> read_directory(std::string_view zip) {
 
 Result<std::string> inflated(std::string_view packed, uint64_t plain, const std::string& name) {
   constexpr uint64_t kMostTimesLarger = 1100;  // of deflate
-  if (plain > kMostArrayBytes || packed.size() > 0xffffffff || plain > 0xffffffff ||
-      plain > (packed.size() + 1) * kMostTimesLarger)
+  if (packed.size() > 0xffffffff || plain > 0xffffffff || plain > (packed.size() + 1) * kMostTimesLarger)
     return damaged("the size of " + name);
   std::string out(plain, '\0');
   inflate_state state;
@@ -100,7 +105,7 @@ Result<std::string> inflated(std::string_view packed, uint64_t plain, const std:
   return out;
 }
 
-Result<std::string> contents(std::string_view zip, const Entry& entry) {
+Result<std::string> unpacked(std::string_view zip, const Entry& entry) {
   constexpr size_t kLocalBytes = 30;
   if (!holds(zip, entry.header, kLocalBytes) || number_at<uint32_t>(zip, entry.header) != kLocal)
     return damaged("the place of " + entry.name);
@@ -111,6 +116,26 @@ Result<std::string> contents(std::string_view zip, const Entry& entry) {
   if (entry.method == 0) return std::string(packed);
   if (entry.method == 8) return inflated(packed, entry.plain, entry.name);
   return Error{ErrorCode::kUnsupported, "compressed in another way than numpy does: " + entry.name};
+}
+
+Result<std::string> contents(std::string_view zip, const Entry& entry) {
+  NL_TRY(std::string bytes, unpacked(zip, entry));
+  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
+  if (crc32_gzip_refl(0, data, bytes.size()) != entry.checksum)
+    return damaged(entry.name + " has another checksum");
+  return bytes;
+}
+
+/// Several entries may name the same packed bytes, so what they unpack to has no limit by itself.
+Result<void> check_sizes(const std::vector<Entry>& entries) {
+  uint64_t left = kMostArrayBytes;
+  for (const Entry& entry : entries) {
+    const uint64_t size = std::max(entry.packed, entry.plain);
+    if (size > left)
+      return Error{ErrorCode::kLimit, "the arrays of the .npz file are larger than 4 GiB together"};
+    left -= size;
+  }
+  return {};
 }
 
 /// The text behind a key of the header, which is a dictionary as Python writes it.
@@ -180,6 +205,7 @@ Result<Tensor> parse_array(const std::string& name, std::string_view npy) {
 Result<std::vector<Tensor>> read_npz(const std::string& path) {
   NL_TRY(const std::string zip, read_small_file(path, kMostFileBytes));
   NL_TRY(const auto entries, read_directory(zip));
+  NL_CHECK(check_sizes(entries));
   std::vector<Tensor> tensors;
   for (const Entry& entry : entries) {
     constexpr std::string_view kEnd = ".npy";

@@ -111,10 +111,11 @@ Result<void> apply(const OrtApi& api, OrtSessionOptions* target, const SessionOp
 }
 
 /// What the python3 of PATH would import.
-std::string library_of_python() {
-  const auto package = output_of("python3", {"-c",
-                                             "import importlib.util as u; s = u.find_spec('onnxruntime'); "
-                                             "print(s.submodule_search_locations[0] if s else '')"});
+std::string library_of_python(const Environment& surroundings) {
+  const auto package = output_of(surroundings, "python3",
+                                 {"-c",
+                                  "import importlib.util as u; s = u.find_spec('onnxruntime'); "
+                                  "print(s.submodule_search_locations[0] if s else '')"});
   if (!package || package->empty()) return {};
   const std::string folder = *package + "/capi";
   for (const std::string& name : list_folder(folder)) {
@@ -316,10 +317,8 @@ Result<OnnxSession> OnnxRuntime::open(const SessionOptions& options) const {
   return OnnxSession(std::move(state));
 }
 
-Result<std::string> find_onnx_runtime(const std::string& given) {
-  const char* const variable = std::getenv("NEUROLENS_ONNXRUNTIME");
-  std::string wanted = given;
-  if (wanted.empty() && variable != nullptr) wanted = variable;
+Result<std::string> find_onnx_runtime(const Environment& surroundings, const std::string& given) {
+  const std::string wanted = given.empty() ? surroundings.get("NEUROLENS_ONNXRUNTIME") : given;
   if (!wanted.empty()) {
     if (path_exists(wanted)) return wanted;
     return Error{ErrorCode::kUnavailable, "no such library: " + wanted};
@@ -330,7 +329,7 @@ Result<std::string> find_onnx_runtime(const std::string& given) {
     ::dlclose(handle);
     return std::string(name);
   }
-  std::string library = library_of_python();
+  std::string library = library_of_python(surroundings);
   if (!library.empty()) return library;
   return Error{
       ErrorCode::kUnavailable, "ONNX Runtime was not found",

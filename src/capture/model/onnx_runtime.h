@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/result.h"
 
 struct OrtApi;
@@ -74,7 +75,7 @@ class OnnxRuntime {
 
 /// Where the library is: as given, by the variable NEUROLENS_ONNXRUNTIME, where the system's loader or the
 /// python3 of PATH has it. `unavailable` if nowhere.
-Result<std::string> find_onnx_runtime(const std::string& given);
+Result<std::string> find_onnx_runtime(const Environment& surroundings, const std::string& given);
 
 /// Bytes of an element; 0 if the type is not known or is text.
 size_t element_bytes(const std::string& type);

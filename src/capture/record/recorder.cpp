@@ -10,6 +10,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/checked_thread.h"
 #include "base/files.h"
 #include "capture/record/collector_library.h"
 #include "capture/record/ring_chunks.h"
@@ -76,18 +77,19 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options
 }
 
 std::vector<std::string> Recorder::environment() const {
+  const Environment& surroundings = *options_.surroundings;
   const auto set = [](const char* name, const std::string& value) { return std::string(name) + "=" + value; };
   std::vector<std::string> variables = {
-      set(wire::kCollectVariable, std::filesystem::absolute(options_.library)),
-      set(wire::kFolderVariable, std::filesystem::absolute(live_folder(options_.folder))),
+      set(wire::kCollectVariable, surroundings.absolute(options_.library)),
+      set(wire::kFolderVariable, surroundings.absolute(live_folder(options_.folder))),
       set(wire::kRingBytesVariable, std::to_string(options_.ring_bytes))};
   if (options_.wait_ms) {
     variables.push_back(set(wire::kWhenFullVariable, "wait"));
     variables.push_back(set(wire::kWaitVariable, std::to_string(*options_.wait_ms)));
   }
   const auto load = [&](const char* variable) {
-    if (std::getenv(variable) == nullptr)  // another tool's is left alone
-      variables.push_back(set(variable, std::filesystem::absolute(options_.library)));
+    if (!surroundings.has(variable))  // another tool's is left alone
+      variables.push_back(set(variable, surroundings.absolute(options_.library)));
   };
   load(wire::kNvtxVariable);
   if (options_.with_gpu) load(wire::kCudaVariable);
@@ -317,21 +319,19 @@ Result<RecordingEnd> record_around(const RecorderOptions& options,
   constexpr uint64_t kMany = 10'000;
   NL_TRY(auto recorder, Recorder::start(options));
   std::atomic<bool> has_ended{false};
-  Result<void> drained;
-  std::thread thread([&] {
+  CheckedThread thread([&]() -> Result<void> {
     int idle = 0;
-    while (drained && !has_ended.load(std::memory_order_acquire)) {
-      const auto markers = recorder->poll();
-      if (!markers) drained = markers.error();
-      if (markers && options.wants_dump()) options.take_dump(recorder->dump("dump.nlr"));
-      idle = markers && *markers > 0 ? 0 : std::min(idle + 1, kIdlePolls);
-      if (!markers || *markers < kMany) std::this_thread::sleep_for(idle == kIdlePolls ? kIdlePause : kPause);
+    while (!has_ended.load(std::memory_order_acquire)) {
+      NL_TRY(const uint64_t markers, recorder->poll());
+      if (options.wants_dump()) options.take_dump(recorder->dump("dump.nlr"));
+      idle = markers > 0 ? 0 : std::min(idle + 1, kIdlePolls);
+      if (markers < kMany) std::this_thread::sleep_for(idle == kIdlePolls ? kIdlePause : kPause);
     }
+    return {};
   });
-  const Result<void> ran = run(recorder->environment());
+  const Result<void> ran = without_exceptions([&] { return run(recorder->environment()); });
   has_ended.store(true, std::memory_order_release);
-  thread.join();
-  if (!drained) return drained.error();
+  NL_CHECK(thread.join());
   auto end = recorder->finish();
   if (!ran) return ran.error();
   return end;

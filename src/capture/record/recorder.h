@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "capture/record/live_process.h"
@@ -20,7 +21,8 @@
 namespace nl::capture {
 
 struct RecorderOptions {
-  std::string folder;                      ///< made if it is not there; of this recording alone
+  std::string folder;  ///< made if it is not there; of this recording alone
+  const Environment* surroundings = &Environment::of_process();  ///< that the workload gets, too
   std::string library = {};                ///< libneurolens_collect.so; empty: the one of this program
   int64_t limit_bytes = int64_t{4} << 30;  ///< of the recording; markers beyond are lost
   uint64_t total_bytes = wire::kDefaultTotalBytes;  ///< of all rings together

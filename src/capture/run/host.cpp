@@ -14,8 +14,6 @@
 #include "base/process.h"
 #include "base/text.h"
 
-extern char** environ;  // NOLINT: POSIX gives no header for it
-
 namespace nl::capture {
 namespace {
 
@@ -241,9 +239,10 @@ bool speaks_of_a_secret(std::string_view name) {
 }
 
 /// What git says of a folder, without touching it.
-std::optional<std::string> said_by_git(const std::string& folder, std::vector<std::string> arguments) {
+std::optional<std::string> said_by_git(const Environment& surroundings, const std::string& folder,
+                                       std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"-C", folder});
-  return output_of("git", std::move(arguments), {"GIT_OPTIONAL_LOCKS=0"});
+  return output_of(surroundings, "git", std::move(arguments), {"GIT_OPTIONAL_LOCKS=0"});
 }
 
 }  // namespace
@@ -266,14 +265,16 @@ std::string boot_id() {
   return Description("").text("/proc/sys/kernel/random/boot_id").value_or("");
 }
 
-json describe_gpus() {
+json describe_gpus(const Environment& surroundings) {
   const std::vector<std::string> fields = {
       "index",     "name",        "driver_version", "memory.total",     "compute_cap",     "clocks.max.sm",
       "clocks.sm", "power.limit", "pstate",         "persistence_mode", "mig.mode.current"};
   std::string query;
   for (const std::string& field : fields) query += (query.empty() ? "" : ",") + field;
-  if (find_in_path("nvidia-smi").empty()) return {{"absent", "no nvidia-smi: no NVIDIA driver is installed"}};
-  const auto said = output_of("nvidia-smi", {"--query-gpu=" + query, "--format=csv,noheader,nounits"});
+  if (find_in_path(surroundings, "nvidia-smi").empty())
+    return {{"absent", "no nvidia-smi: no NVIDIA driver is installed"}};
+  const auto said =
+      output_of(surroundings, "nvidia-smi", {"--query-gpu=" + query, "--format=csv,noheader,nounits"});
   if (!said) return {{"absent", "nvidia-smi failed: the driver is not loaded, or no GPU is visible"}};
   json gpus = json::array();
   for (const std::string& line : lines_of(*said)) {
@@ -287,13 +288,13 @@ json describe_gpus() {
   return gpus;
 }
 
-json describe_checkout(const std::string& folder) {
-  const auto commit = said_by_git(folder, {"rev-parse", "HEAD"});
+json describe_checkout(const Environment& surroundings, const std::string& folder) {
+  const auto commit = said_by_git(surroundings, folder, {"rev-parse", "HEAD"});
   if (!commit) return nullptr;
   json checkout = {{"commit", *commit}};
-  const auto branch = said_by_git(folder, {"rev-parse", "--abbrev-ref", "HEAD"});
+  const auto branch = said_by_git(surroundings, folder, {"rev-parse", "--abbrev-ref", "HEAD"});
   if (branch && *branch != "HEAD") checkout["branch"] = *branch;
-  const auto changes = said_by_git(folder, {"status", "--porcelain", "--untracked-files=no"});
+  const auto changes = said_by_git(surroundings, folder, {"status", "--porcelain", "--untracked-files=no"});
   if (changes) checkout["changed_files"] = lines_of(*changes).size();
   return checkout;
 }
@@ -312,12 +313,6 @@ json describe_environment(const std::vector<std::string>& variables) {
     }
   }
   return {{"variables", kept}, {"withheld", withheld}};
-}
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; variable++) variables.emplace_back(*variable);
-  return variables;
 }
 
 }  // namespace nl::capture

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/json.h"
 
 namespace nl::capture {
@@ -16,16 +17,13 @@ nlohmann::json describe_host(const std::string& root = "");
 std::string boot_id();
 
 /// NVIDIA GPUs as nvidia-smi lists them; {"absent": reason} where there are none.
-nlohmann::json describe_gpus();
+nlohmann::json describe_gpus(const Environment& surroundings);
 
 /// Commit, branch and number of changed files of the folder's git checkout; null if it is none.
-nlohmann::json describe_checkout(const std::string& folder);
+nlohmann::json describe_checkout(const Environment& surroundings, const std::string& folder);
 
 /// The variables that change how inference runs, from an allow-list by name; one whose name speaks of a
 /// secret never. {"variables": {}, "withheld": n}, where n counts those only their name kept out.
 nlohmann::json describe_environment(const std::vector<std::string>& variables);
-
-/// NAME=value of this process.
-std::vector<std::string> own_environment();
 
 }  // namespace nl::capture

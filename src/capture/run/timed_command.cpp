@@ -9,17 +9,17 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "wire/clock_pair.h"
-
-extern char** environ;  // NOLINT: POSIX gives no header for it
 
 namespace nl::capture {
 namespace {
 
 using nlohmann::json;
 
+/// Of this process, which run_timed_command has for itself.
 volatile pid_t command_pid = 0;
 
 /// Whoever ends us means the command.
@@ -54,8 +54,13 @@ Result<std::vector<std::string>> timed_command(const std::string& file,
 
 int run_timed_command(const std::string& file, char** command) {
   pid_t pid = -1;
+  std::vector<char*> variables;
+  for (const std::string& variable : Environment::of_process().variables())
+    variables.push_back(const_cast<char*>(variable.c_str()));
+  variables.push_back(nullptr);
   const int64_t start = wire::clock_ns(CLOCK_MONOTONIC);
-  if (const int failed = ::posix_spawnp(&pid, command[0], nullptr, nullptr, command, environ); failed != 0) {
+  const auto failed = ::posix_spawnp(&pid, command[0], nullptr, nullptr, command, variables.data());
+  if (failed != 0) {
     write_json(file, {{"error", std::strerror(failed)}, {"program", command[0]}});
     return 127;
   }

@@ -1,23 +1,16 @@
 #include "capture/run/workload.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <fstream>
-#include <sstream>
 
 #include "base/files.h"
 #include "wire/clock_pair.h"
 
 namespace nl::capture {
 namespace {
-
-using std::chrono::milliseconds;
 
 /// One of the two outputs: its first bytes go to a file, all are counted.
 class KeptOutput {
@@ -45,43 +38,10 @@ class KeptOutput {
   int64_t seen_ = 0;
 };
 
-/// Processes whose parent ended become our children while this lives, and are ended with it.
-class StrayKeeper {
- public:
-  StrayKeeper() { ::prctl(PR_SET_CHILD_SUBREAPER, 1L); }
-  StrayKeeper(const StrayKeeper&) = delete;
-  StrayKeeper& operator=(const StrayKeeper&) = delete;
-  ~StrayKeeper() { ::prctl(PR_SET_CHILD_SUBREAPER, 0L); }
-
-  /// Ends them; the children of each then become ours, until there are none.
-  int64_t end_all(milliseconds grace) {
-    int64_t ended = 0;
-    const auto kill_at = std::chrono::steady_clock::now() + grace;
-    for (;;) {
-      const std::vector<pid_t> strays = our_children();
-      if (strays.empty()) return ended;
-      const bool patient = std::chrono::steady_clock::now() < kill_at;
-      for (const pid_t stray : strays) ::kill(stray, patient ? SIGTERM : SIGKILL);
-      ::usleep(10'000);
-      for (const pid_t stray : strays) ended += ::waitpid(stray, nullptr, WNOHANG) == stray ? 1 : 0;
-    }
-  }
-
- private:
-  /// By the kernel's list of each thread's children.
-  static std::vector<pid_t> our_children() {
-    std::vector<pid_t> children;
-    for (const std::string& thread : list_folder("/proc/self/task")) {
-      std::ifstream list("/proc/self/task/" + thread + "/children");
-      for (pid_t child = 0; list >> child;) children.push_back(child);
-    }
-    return children;
-  }
-};
-
-Result<std::vector<std::string>> with_program_path(std::vector<std::string> command) {
+Result<std::vector<std::string>> with_program_path(const Environment& surroundings,
+                                                   std::vector<std::string> command) {
   if (command.empty()) return Error{ErrorCode::kBadInput, "no command"};
-  const std::string path = find_in_path(command[0]);
+  const std::string path = find_in_path(surroundings, command[0]);
   if (path.empty()) return Error{ErrorCode::kNotFound, "no such program: " + command[0]};
   command[0] = path;
   return command;
@@ -98,7 +58,7 @@ void show(std::string_view bytes) {
 }  // namespace
 
 Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
-  NL_TRY(const auto command, with_program_path(options.command));
+  NL_TRY(const auto command, with_program_path(*options.surroundings, options.command));
   NL_CHECK(make_folders(options.artifacts));
   KeptOutput output(options.artifacts + "/stdout.txt", options.output_bytes);
   KeptOutput errors(options.artifacts + "/stderr.txt", options.output_bytes);
@@ -106,8 +66,10 @@ Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
   ProcessOptions process;
   process.time = options.time_limit.value_or(std::chrono::hours(24 * 365));
   process.folder = options.folder;
+  process.surroundings = options.surroundings;
   process.environment = options.environment;
-  process.reads_our_input = true;
+  process.input = options.input;
+  process.ends_strays = true;
   process.grace = options.grace;
   process.watch = options.watch;
   process.output = [&](bool is_error, std::string_view bytes) {
@@ -115,11 +77,9 @@ Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
     options.wrote(bytes.size());
     if (options.echo) show(bytes);
   };
-  StrayKeeper keeper;
   WorkloadEnd end;
   end.started_unix_ns = wire::clock_ns(CLOCK_REALTIME);
   NL_TRY(end.process, run_process(command, process));
-  end.strays = keeper.end_all(options.grace);
   end.output_bytes = output.seen();
   end.error_bytes = errors.seen();
   return end;
@@ -142,7 +102,7 @@ nlohmann::json workload_json(const WorkloadOptions& options, const WorkloadEnd& 
                {"started_unix_ns", end.started_unix_ns},
                {"stdout_bytes", end.output_bytes},
                {"stderr_bytes", end.error_bytes},
-               {"strays_ended", end.strays}});
+               {"strays_ended", end.process.strays}});
   if (!options.folder.empty()) json["folder"] = options.folder;
   return json;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A user's program under our eyes: its output kept, its time limited, all that it started ended with it. One
-// at a time in a process.
+// A user's program under our eyes: its output kept, its time limited, all that it started ended with it.
+// Any thread may run one.
 
 #include <chrono>
 #include <functional>
@@ -15,9 +15,11 @@
 namespace nl::capture {
 
 struct WorkloadOptions {
-  std::vector<std::string> command = {};      ///< the program by path or name, and its arguments
-  std::string folder = {};                    ///< to work in; empty: ours
-  std::vector<std::string> environment = {};  ///< NAME=value, besides ours
+  std::vector<std::string> command = {};  ///< the program by path or name, and its arguments
+  std::string folder = {};                ///< to work in; empty: ours
+  const Environment* surroundings = &Environment::of_process();  ///< whose variables it gets
+  std::vector<std::string> environment = {};                     ///< NAME=value, besides them
+  int input = -1;                   ///< a descriptor that it reads; -1: it has no input
   std::string artifacts = {};       ///< folder for stdout.txt and stderr.txt; made if it is not there
   int64_t output_bytes = 16 << 20;  ///< kept of each of them
   bool echo = false;                ///< what it writes is also shown on our standard error
@@ -33,7 +35,6 @@ struct WorkloadEnd {
   int64_t started_unix_ns = 0;
   int64_t output_bytes = 0;  ///< written by it, kept or not
   int64_t error_bytes = 0;
-  int64_t strays = 0;  ///< processes that it left behind and that were ended
 };
 
 /// Runs to the end. `not_found` if there is no such program; how it ended, also by its time limit, is no

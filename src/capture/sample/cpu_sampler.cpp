@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
+#include "base/checked_thread.h"
 #include "capture/sample/frame_names.h"
 
 namespace nl::capture {
@@ -401,18 +401,17 @@ Result<SamplingEnd> sample_around(const SamplerOptions& options, const std::func
     return SamplingEnd{"no samples of the processors: " + error.message};
   }
   std::atomic<bool> has_ended{false};
-  Result<void> drained;
-  std::thread thread([&] {
+  CheckedThread thread([&]() -> Result<void> {
     if (options.with_python) ask_to_run_at_once();
-    while (drained && !has_ended.load(std::memory_order_acquire)) {
+    while (!has_ended.load(std::memory_order_acquire)) {
       (*sampler)->wait(kPauseMs);
-      drained = (*sampler)->poll();
+      NL_CHECK((*sampler)->poll());
     }
+    return {};
   });
-  const Result<void> ran = run();
+  const Result<void> ran = without_exceptions(run);
   has_ended.store(true, std::memory_order_release);
-  thread.join();
-  NL_CHECK(drained);
+  NL_CHECK(thread.join());
   auto end = (*sampler)->finish();
   if (!ran) return ran.error();
   return end;

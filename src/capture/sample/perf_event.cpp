@@ -32,7 +32,7 @@ int open_perf_event(const perf_event_attr& attributes, int processor) {
 }
 
 PerfRefusal perf_refusal(int error_number) {
-  const std::string reason = std::string("perf_event_open: ") + std::strerror(error_number);
+  const std::string reason = std::string("perf_event_open: ") + errno_text(error_number);
   if (error_number != EACCES && error_number != EPERM) return {false, reason};
   return {true, reason + ", perf_event_paranoid is " + paranoid_level(),
           "sysctl kernel.perf_event_paranoid=2, in a container also --cap-add PERFMON"};
@@ -47,8 +47,7 @@ Result<PerfRing> PerfRing::map(int fd, size_t bytes) {
   }
   const int number = errno;
   ::close(fd);
-  return Error{ErrorCode::kUnavailable,
-               std::string("cannot map a ring of perf_event: ") + std::strerror(number),
+  return Error{ErrorCode::kUnavailable, std::string("cannot map a ring of perf_event: ") + errno_text(number),
                "raise ulimit -l or kernel.perf_event_mlock_kb"};
 }
 

@@ -58,11 +58,11 @@ std::vector<std::string> command_of(const ReportKind& kind, const std::string& p
   return command;
 }
 
-std::chrono::seconds time_limit() {
+std::chrono::seconds time_limit(const Environment& surroundings) {
   constexpr int64_t kSeconds = 1800;
-  const char* const given = std::getenv("NEUROLENS_CONVERT_SECONDS");
+  const std::string given = surroundings.get("NEUROLENS_CONVERT_SECONDS");
   int64_t seconds = 0;
-  const bool valid = given != nullptr && parse_int64(given, seconds) && seconds > 0 && seconds < 1'000'000;
+  const bool valid = parse_int64(given, seconds) && seconds > 0 && seconds < 1'000'000;
   return std::chrono::seconds(valid ? seconds : kSeconds);
 }
 
@@ -80,14 +80,15 @@ class Conversion {
       : kind_(kind), report_(std::move(report)), options_(options) {}
 
   Result<Converted> run() {
-    const std::string program = find_program(kind_.tool, kind_.variable);
+    const std::string program = find_program(*options_.surroundings, kind_.tool, kind_.variable);
     if (program.empty()) return not_installed();
     NL_TRY(const std::string link, link_report());
     Converted converted{options_.folder + "/" + std::string(kind_.converted),
-                        version_in(words_of_program({program, "--version"}))};
+                        version_in(words_of_program(*options_.surroundings, {program, "--version"}))};
     NL_CHECK(set_limit());
     ProcessOptions process;
-    process.time = time_limit();
+    process.surroundings = options_.surroundings;
+    process.time = time_limit(*options_.surroundings);
     process.folder = options_.folder;
     process.watch = [&] { return watch(converted.path); };
     if (!has_output(kind_)) process.output_file = converted.path;
@@ -109,9 +110,7 @@ class Conversion {
   Result<std::string> link_report() {
     NL_CHECK(make_folders(options_.folder));
     ::chmod(options_.folder.c_str(), 0700);
-    std::error_code failed;
-    const std::string whole = std::filesystem::absolute(report_, failed).string();
-    if (failed) return errno_error("cannot look at", report_, failed.value());
+    const std::string whole = options_.surroundings->absolute(report_);
     std::string link = options_.folder + "/input" + std::string(kind_.suffix);
     if (::symlink(whole.c_str(), link.c_str()) != 0) return errno_error("cannot link", link, errno);
     return link;
@@ -124,7 +123,7 @@ class Conversion {
   }
 
   Result<void> watch(const std::string& output) const {
-    if (options_.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (options_.cancelled()) return cancelled_error();
     const auto bytes = file_size(output);
     if (!bytes || *bytes <= most_bytes_) return {};
     return Error{ErrorCode::kLimit, std::string(kind_.tool) + " writes more than " +

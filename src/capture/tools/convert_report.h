@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/environment.h"
 #include "base/result.h"
 
 namespace nl::capture {
@@ -37,10 +38,11 @@ struct Converted {
 struct ConvertOptions {
   std::string folder;  ///< private; made if it is not there, removed by the caller
   std::function<bool()> cancelled = [] { return false; };
+  const Environment* surroundings = &Environment::of_process();
 };
 
-/// `unavailable` if the tool is not installed, hangs or was cancelled; `unsupported` if it cannot read the
-/// report; `limit` if what it writes is far too large. NEUROLENS_CONVERT_SECONDS limits the time.
+/// `unavailable` if the tool is not installed or hangs; `unsupported` if it cannot read the report; `limit`
+/// if what it writes is far too large; `cancelled`. NEUROLENS_CONVERT_SECONDS limits the time.
 Result<Converted> convert_report(const ReportKind& kind, const std::string& report,
                                  const ConvertOptions& options);
 

@@ -8,7 +8,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr char kTimes[] = "/command_time.json";
-constexpr char kCancelled[] = "cancelled";
 
 int64_t seconds_of(std::chrono::milliseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
@@ -22,7 +21,7 @@ class Watchdog {
   void heard(size_t bytes) { heard_ += static_cast<int64_t>(bytes); }
 
   Result<void> judge() {
-    if (options_.cancelled()) return Error{ErrorCode::kUnavailable, kCancelled};
+    if (options_.cancelled()) return cancelled_error();
     const auto now = Clock::now();
     if (now - begin_ > options_.budget.time)
       return Error{ErrorCode::kUnavailable,
@@ -83,6 +82,7 @@ Result<PassEnd> run_pass(const PassOptions& options) {
   workload.command = options.tool;
   workload.command.insert(workload.command.end(), timed.begin(), timed.end());
   workload.folder = options.folder;
+  workload.surroundings = options.surroundings;
   workload.environment = options.environment;
   workload.artifacts = options.artifacts;
   workload.echo = options.echo;
@@ -91,7 +91,7 @@ Result<PassEnd> run_pass(const PassOptions& options) {
   workload.watch = [&] { return watchdog.judge(); };
   PassEnd pass;
   NL_TRY(pass.end, run_workload(workload));
-  if (pass.end.process.cut_short && pass.end.process.cut_short->message == kCancelled)
+  if (pass.end.process.cut_short && pass.end.process.cut_short->code == ErrorCode::kCancelled)
     return *pass.end.process.cut_short;
   auto time = read_command_time(options.artifacts + kTimes);
   if (time) {

@@ -27,7 +27,8 @@ struct PassOptions {
   std::vector<std::string> tool = {};     ///< arguments before those of the command; empty: none
   std::vector<std::string> command = {};  ///< the workload
   std::string folder = {};                ///< to work in; empty: ours
-  std::vector<std::string> environment = {};
+  const Environment* surroundings = &Environment::of_process();  ///< whose variables it gets
+  std::vector<std::string> environment = {};                     ///< NAME=value, besides them
   std::string artifacts = {};  ///< folder of this pass: its output, times and files
   bool echo = false;
   PassBudget budget = {};

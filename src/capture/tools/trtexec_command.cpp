@@ -32,12 +32,12 @@ std::string tensorrt_version_in(const std::string& banner) {
          std::to_string(number % 100);
 }
 
-Result<VendorTool> find_trtexec() {
+Result<VendorTool> find_trtexec(const Environment& surroundings) {
   const std::string hint =
       "install TensorRT and put its bin folder into PATH, or set NEUROLENS_TRTEXEC to its path";
-  VendorTool tool{find_program("trtexec", "NEUROLENS_TRTEXEC"), "", ""};
+  VendorTool tool{find_program(surroundings, "trtexec", "NEUROLENS_TRTEXEC"), "", ""};
   if (tool.path.empty()) return Error{ErrorCode::kUnavailable, "trtexec is not installed here", hint};
-  tool.help = words_of_program({tool.path, "--help"});
+  tool.help = words_of_program(surroundings, {tool.path, "--help"});
   tool.version = tensorrt_version_in(tool.help);
   if (tool.version.empty())
     return Error{ErrorCode::kUnavailable, "this program does not say the version of TensorRT: " + tool.path,

@@ -11,7 +11,7 @@
 namespace nl::capture {
 
 /// `unavailable`, with what to do, if it is not installed or does not say its version.
-Result<VendorTool> find_trtexec();
+Result<VendorTool> find_trtexec(const Environment& surroundings);
 
 struct TrtexecOptions {
   std::string model = {};   ///< an engine, or an ONNX model, of which an engine is built

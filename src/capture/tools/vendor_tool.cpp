@@ -8,18 +8,19 @@ namespace {
 
 constexpr size_t kMostHelp = 1 << 20;
 
-Result<VendorTool> find_tool(const std::string& name, const char* variable, const std::string& product,
-                             const std::vector<std::string>& asks_for_help, const std::string& without) {
-  VendorTool tool{find_program(name, variable), "", ""};
+Result<VendorTool> find_tool(const Environment& surroundings, const std::string& name, const char* variable,
+                             const std::string& product, const std::vector<std::string>& asks_for_help,
+                             const std::string& without) {
+  VendorTool tool{find_program(surroundings, name, variable), "", ""};
   const std::string hint = "install it or set " + std::string(variable) + " to its path; " + without;
   if (tool.path.empty())
     return Error{ErrorCode::kUnavailable, product + " (" + name + ") is not installed here", hint};
-  tool.version = version_in(words_of_program({tool.path, "--version"}));
+  tool.version = version_in(words_of_program(surroundings, {tool.path, "--version"}));
   if (tool.version.empty())
     return Error{ErrorCode::kUnavailable, "this program does not say its version: " + tool.path, hint};
   std::vector<std::string> help = {tool.path};
   help.insert(help.end(), asks_for_help.begin(), asks_for_help.end());
-  tool.help = words_of_program(help);
+  tool.help = words_of_program(surroundings, help);
   if (tool.help.empty())
     return Error{ErrorCode::kUnavailable, "this program does not say which options it has: " + tool.path,
                  hint};
@@ -40,26 +41,27 @@ std::string version_in(const std::string& text) {
   return {};
 }
 
-std::string words_of_program(const std::vector<std::string>& command) {
+std::string words_of_program(const Environment& surroundings, const std::vector<std::string>& command) {
   ProcessOptions options;
+  options.surroundings = &surroundings;
   options.time = std::chrono::minutes(1);
   options.output_bytes = kMostHelp;
   const auto ended = run_process(command, options);
   return ended ? ended->output + ended->errors : std::string();
 }
 
-Result<VendorTool> find_nsys() {
-  return find_tool("nsys", "NEUROLENS_NSYS", "Nsight Systems", {"profile", "--help"},
+Result<VendorTool> find_nsys(const Environment& surroundings) {
+  return find_tool(surroundings, "nsys", "NEUROLENS_NSYS", "Nsight Systems", {"profile", "--help"},
                    "on AMD GPUs rocprofv3 serves; neurolens doctor says what can be measured here");
 }
 
-Result<VendorTool> find_ncu() {
-  return find_tool("ncu", "NEUROLENS_NCU", "Nsight Compute", {"--help"},
+Result<VendorTool> find_ncu(const Environment& surroundings) {
+  return find_tool(surroundings, "ncu", "NEUROLENS_NCU", "Nsight Compute", {"--help"},
                    "--mode light does without its counters");
 }
 
-Result<VendorTool> find_rocprofv3() {
-  return find_tool("rocprofv3", "NEUROLENS_ROCPROFV3", "AMD's profiler", {"--help"},
+Result<VendorTool> find_rocprofv3(const Environment& surroundings) {
+  return find_tool(surroundings, "rocprofv3", "NEUROLENS_ROCPROFV3", "AMD's profiler", {"--help"},
                    "ROCm 6.3 or later has it in /opt/rocm/bin");
 }
 

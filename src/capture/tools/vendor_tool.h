@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/result.h"
 
 namespace nl::capture {
@@ -20,12 +21,12 @@ struct VendorTool {
 std::string version_in(const std::string& text);
 
 /// What a program says if it is started so; empty if it cannot be started or does not end.
-std::string words_of_program(const std::vector<std::string>& command);
+std::string words_of_program(const Environment& surroundings, const std::vector<std::string>& command);
 
 /// `unavailable`, with what to do, if it is not installed or does not say its version.
-Result<VendorTool> find_nsys();
-Result<VendorTool> find_ncu();
-Result<VendorTool> find_rocprofv3();
+Result<VendorTool> find_nsys(const Environment& surroundings);
+Result<VendorTool> find_ncu(const Environment& surroundings);
+Result<VendorTool> find_rocprofv3(const Environment& surroundings);
 
 /// Does its help list the option?
 bool knows_option(const VendorTool& tool, std::string_view option);

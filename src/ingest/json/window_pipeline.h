@@ -2,7 +2,8 @@
 // WindowPipeline: split ∥ parse ∥ settle. The calling thread splits; `threads` workers parse windows, each
 // with a parser of its own; settle sees the parsed windows one by one in the order of the input, whatever the
 // number of threads. Errors are deterministic: the one of the first window in order wins, one of the splitter
-// comes after those before it.
+// comes after those before it. Exceptions, such as that memory ran out, become errors, whichever thread they
+// are thrown on.
 
 #include <condition_variable>
 #include <cstdint>
@@ -11,10 +12,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/checked_thread.h"
 #include "base/result.h"
 #include "ingest/json/json_array.h"
 
@@ -35,11 +36,17 @@ class WindowPipeline {
       : splitter_(splitter), stages_(std::move(stages)), threads_(threads < 1 ? 1 : threads) {}
 
   Result<void> run() {
-    for (int i = 0; i <= threads_; i++) pool_.push_back(std::make_unique<JsonWindow>());
-    std::vector<std::thread> workers;
-    for (int i = 0; i < threads_; i++) workers.emplace_back([this] { work(); });
-    split();
-    for (auto& worker : workers) worker.join();
+    {
+      std::vector<CheckedThread> workers;  // joined at the end of the block
+      stop_if_failed(without_exceptions([&]() -> Result<void> {
+        for (int i = 0; i <= threads_; i++) pool_.push_back(std::make_unique<JsonWindow>());
+        for (int i = 0; i < threads_; i++) {
+          workers.emplace_back([this] { return work_or_stop(); });
+          if (!workers.back().is_started()) return workers.back().join();
+        }
+        return split();
+      }));
+    }
     if (error_) return std::move(*error_);
     return {};
   }
@@ -50,19 +57,26 @@ class WindowPipeline {
     std::unique_ptr<JsonWindow> window;
   };
 
-  void split() {
+  /// The first error stays; all threads see it and end. Moved and not copied, as there may be no memory.
+  void stop_if_failed(Result<void> done) {
+    if (done) return;
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(done.error());
+    stopped_ = true;
+    changed_.notify_all();
+  }
+
+  /// An error of the splitter counts only once all windows before it are settled; being cancelled at once.
+  Result<void> split() {
     uint64_t number = 0;
-    std::optional<Error> failed;
+    Result<void> failed;
     for (;;) {
       std::unique_ptr<JsonWindow> window = take_from_pool();
       if (!window) break;
       auto more = splitter_.next(*window);
       if (!more) failed = std::move(more.error());
       if (!more || !*more) break;
-      if (stages_.cancelled()) {
-        failed = Error{ErrorCode::kUnavailable, "cancelled"};
-        break;
-      }
+      if (stages_.cancelled()) return cancelled_error();
       const std::lock_guard lock(mutex_);
       jobs_.push_back({number++, std::move(window)});
       changed_.notify_all();
@@ -71,7 +85,7 @@ class WindowPipeline {
     last_ = number;
     changed_.notify_all();
     changed_.wait(lock, [&] { return stopped_ || next_ == last_; });
-    if (failed && !error_) error_ = std::move(failed);
+    return failed;
   }
 
   std::unique_ptr<JsonWindow> take_from_pool() {
@@ -92,7 +106,12 @@ class WindowPipeline {
     return job;
   }
 
-  void work() {
+  Result<void> work_or_stop() {
+    stop_if_failed(without_exceptions([this] { return work(); }));
+    return {};
+  }
+
+  Result<void> work() {
     const auto parse = stages_.make_parser();
     while (auto job = take_job()) {
       Result<Parsed> parsed = parse(*job->window);
@@ -101,20 +120,16 @@ class WindowPipeline {
         pool_.push_back(std::move(job->window));
         changed_.notify_all();
         changed_.wait(lock, [&] { return stopped_ || next_ == job->number; });
-        if (stopped_) return;
+        if (stopped_) return {};
       }
       // Only the worker whose turn it is comes here, so settle needs no lock of its own.
-      Result<void> settled =
-          parsed ? stages_.settle(std::move(parsed).value()) : Result<void>(parsed.error());
+      NL_CHECK(parsed);
+      NL_CHECK(stages_.settle(std::move(parsed).value()));
       const std::lock_guard lock(mutex_);
       next_++;
-      if (!settled) {
-        error_ = std::move(settled.error());
-        stopped_ = true;
-      }
       changed_.notify_all();
-      if (stopped_) return;
     }
+    return {};
   }
 
   JsonArraySplitter& splitter_;

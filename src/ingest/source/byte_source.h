@@ -37,7 +37,8 @@ class ByteSource {
 
 inline constexpr size_t kHeadBytes = 256 << 10;
 
-/// How long a pipe is waited for. A writer that is there may take its time; cancelled() is asked meanwhile.
+/// How long a pipe is waited for. A writer that is there may take its time. cancelled() is asked meanwhile,
+/// and before each piece of a file: so an adapter stops even where it does not ask itself.
 struct PipeWait {
   std::chrono::milliseconds for_writer = std::chrono::seconds(10);
   std::function<bool()> cancelled = [] { return false; };

@@ -37,6 +37,7 @@ Result<RawFile> RawFile::open(const std::string& path, PipeWait wait) {
 
 Result<size_t> RawFile::read(void* out, size_t size) {
   if (is_pipe(opened_)) return read_pipe(out, size);
+  if (wait_.cancelled()) return cancelled_error();
   NL_TRY(const size_t n, file_.read(out, size));
   if (n == 0) NL_CHECK(unchanged());
   return n;
@@ -65,7 +66,7 @@ Result<size_t> RawFile::read_pipe(void* out, size_t size) {
 }
 
 Result<bool> RawFile::wait_for_pipe() {
-  if (wait_.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+  if (wait_.cancelled()) return cancelled_error();
   if (!has_writer_ && waited_ >= wait_.for_writer) {
     return Error{ErrorCode::kUnavailable, "nobody writes into the pipe: " + path_,
                  "start the writer first, or at the same time"};

@@ -16,12 +16,6 @@ namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
 
-std::string temp_folder(const ReadOptions& options) {
-  if (!options.temp_folder.empty()) return options.temp_folder;
-  const char* const given = std::getenv("TMPDIR");
-  return given != nullptr && *given != '\0' ? given : "/tmp";
-}
-
 /// A file that is gone when it is closed.
 Result<int> open_nameless(const std::string& folder) {
   const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -36,7 +30,11 @@ Result<int> open_nameless(const std::string& folder) {
 }  // namespace
 
 RandomAccess::RandomAccess(RandomAccess&& other) noexcept
-    : fd_(other.fd_), owned_(other.owned_), kept_(std::move(other.kept_)), size_(other.size_) {
+    : fd_(other.fd_),
+      owned_(other.owned_),
+      kept_(std::move(other.kept_)),
+      size_(other.size_),
+      cancelled_(std::move(other.cancelled_)) {
   other.owned_ = false;
 }
 
@@ -46,6 +44,7 @@ RandomAccess::~RandomAccess() {
 
 Result<RandomAccess> RandomAccess::open(ByteSource& source, const ReadOptions& options) {
   RandomAccess bytes;
+  bytes.cancelled_ = options.cancelled;
   bytes.fd_ = source.plain_fd();
   if (bytes.fd_ < 0) {
     NL_CHECK(bytes.keep(source, options));
@@ -62,10 +61,10 @@ Result<void> RandomAccess::keep(ByteSource& source, const ReadOptions& options) 
   for (;;) {
     NL_TRY(const size_t n, source.read(piece.data(), piece.size()));
     if (n == 0) return {};
-    if (options.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (options.cancelled()) return cancelled_error();
     options.progress(source);
     if (fd_ < 0 && kept_.size() + n > kMaxKeptBytes) {
-      NL_TRY(fd_, open_nameless(temp_folder(options)));
+      NL_TRY(fd_, open_nameless(options.temp_folder));
       owned_ = true;
       NL_CHECK(write(kept_));
       kept_ = {};
@@ -99,6 +98,7 @@ Result<void> RandomAccess::read(int64_t offset, char* out, size_t size) const {
   if (offset < 0 || offset > size_ || static_cast<int64_t>(size) > size_ - offset) {
     return Error{ErrorCode::kBadInput, "the file ends before byte " + std::to_string(size_)};
   }
+  if (cancelled_()) return cancelled_error();
   if (fd_ < 0) {
     std::memcpy(out, kept_.data() + offset, size);
     return {};

@@ -23,7 +23,7 @@ class RandomAccess {
   ~RandomAccess();
 
   int64_t size() const { return size_; }
-  /// All bytes of [offset, offset + size), or an error.
+  /// All bytes of [offset, offset + size), or an error; `cancelled` is one.
   Result<void> read(int64_t offset, char* out, size_t size) const;
 
  private:
@@ -35,6 +35,7 @@ class RandomAccess {
   bool owned_ = false;
   std::string kept_;
   int64_t size_ = 0;
+  std::function<bool()> cancelled_;  ///< asked before each piece
 };
 
 }  // namespace nl::ingest

@@ -8,6 +8,7 @@
 #include "analyze/names/taxonomy.h"
 #include "base/files.h"
 #include "ops/import/import_file.h"
+#include "stats/sample.h"
 #include "store/ledger.h"
 
 namespace nl::ops {
@@ -18,9 +19,9 @@ using std::chrono::milliseconds;
 
 constexpr auto kToolTime = std::chrono::minutes(1);  // to start and to write its report, besides any slowdown
 
-int64_t median(std::vector<int64_t> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+/// Below 2^53 ns, which are 104 days.
+int64_t median_ns(const std::vector<int64_t>& times) {
+  return static_cast<int64_t>(stats::median(stats::sorted({times.begin(), times.end()})));
 }
 
 json ratio(int64_t value, int64_t base) {
@@ -46,6 +47,7 @@ class DeepRunner {
     capture::PassOptions options;
     options.command = plan_.workload.command;
     options.folder = plan_.workload.folder;
+    options.surroundings = context_.environment;
     options.environment = plan_.workload.environment;
     options.artifacts = artifacts_ + "/" + folder;
     options.budget = plan_.budget;
@@ -72,8 +74,8 @@ class DeepRunner {
       wall.push_back(time.wall_ns);
       cpu.push_back(time.cpu_ns);
     }
-    wall_ns_ = median(wall);
-    cpu_ns_ = median(cpu);
+    wall_ns_ = median_ns(wall);
+    cpu_ns_ = median_ns(cpu);
     result_.passes.push_back({{"pass", "unprofiled"},
                               {"status", "done"},
                               {"runs", plan_.repeats},
@@ -187,7 +189,8 @@ class DeepRunner {
   /// What can be imported is a source; of a trace the longest kernels are chosen.
   Result<void> read_records(const DeepTool& tool, const std::string& folder) {
     context_.progress({"reading what " + tool.pass() + " recorded", 0});
-    NL_TRY(const auto files, tool.records(folder, {scratch_ + "/export", context_.cancelled}));
+    NL_TRY(const auto files,
+           tool.records(folder, {scratch_ + "/export", context_.cancelled, context_.environment}));
     NL_TRY(const std::string bundle, import_aside(files));
     result_.sources.insert(result_.sources.end(), files.begin(), files.end());
     return &tool == plan_.tools.trace.get() ? choose_kernels(bundle) : Result<void>();

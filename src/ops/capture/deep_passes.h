@@ -16,11 +16,11 @@ namespace nl::ops {
 struct DeepPlan {
   Workload workload = {};
   DeepTools tools = {};
-  int64_t repeats = 3;                      ///< of the pass without a tool
-  size_t top = 5;                           ///< kernels to replay
+  int64_t repeats = 0;                      ///< of the pass without a tool
+  size_t top = 0;                           ///< kernels to replay
   std::vector<std::string> functions = {};  ///< kernels to replay instead of the longest
-  int64_t launches = 20;                    ///< to replay
-  int64_t max_slowdown = 100;               ///< of a pass, against the time without a tool
+  int64_t launches = 0;                     ///< to replay
+  int64_t max_slowdown = 0;                 ///< of a pass, against the time without a tool
   capture::PassBudget budget = {};
 };
 

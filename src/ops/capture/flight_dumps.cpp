@@ -7,13 +7,12 @@
 #include <csignal>
 
 #include "base/files.h"
+#include "ops/operation.h"
 
 namespace nl::ops {
 namespace {
 
 using nlohmann::json;
-
-volatile std::sig_atomic_t signals = 0;
 
 std::string request_path(const std::string& folder) {
   return folder + "/dump.request";
@@ -47,9 +46,10 @@ Result<json> request_dump(const std::string& folder, const std::function<bool()>
   NL_CHECK(replace_file(request_path(folder), ""));
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (path_exists(request_path(folder))) {
-    if (cancelled() || std::chrono::steady_clock::now() > end) {
+    const bool is_cancelled = cancelled();
+    if (is_cancelled || std::chrono::steady_clock::now() > end) {
       ::unlink(request_path(folder).c_str());
-      return none;
+      return is_cancelled ? cancelled_error() : none;
     }
     ::usleep(kPauseUs);
   }
@@ -63,10 +63,9 @@ Result<json> request_dump(const std::string& folder, const std::function<bool()>
 }  // namespace
 
 FlightDumps::FlightDumps(std::string folder, Import import)
-    : folder_(std::move(folder)), import_(std::move(import)), signals_seen_(signals) {
+    : folder_(std::move(folder)), import_(std::move(import)) {
   lock_ = ::open(lock_path(folder_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_ >= 0) ::flock(lock_, LOCK_EX | LOCK_NB);
-  std::signal(SIGUSR1, [](int) { signals = signals + 1; });
 }
 
 FlightDumps::~FlightDumps() {
@@ -86,6 +85,7 @@ void FlightDumps::serve(capture::RecorderOptions& recorder, capture::WorkloadOpt
 
 void FlightDumps::look() {
   if (is_importing_.load(std::memory_order_acquire)) return;
+  const uint64_t signals = signals_.count();
   if (signals_seen_ == signals && !path_exists(request_path(folder_))) return;
   signals_seen_ = signals;
   is_wanted_.store(true, std::memory_order_release);
@@ -109,24 +109,28 @@ bool FlightDumps::take_request() {
 }
 
 void FlightDumps::begin(Result<capture::RecordingEnd> dumped) {
-  if (importer_.joinable()) importer_.join();  // it has nothing more to do
-  importer_ = std::thread([this, dumped = std::move(dumped)] {
-    import_and_answer(dumped);
+  // The one before has nothing more to do. What cannot be imported is the answer's to say.
+  importer_ = CheckedThread([this, dumped = std::move(dumped)] {
+    auto done = without_exceptions([&] { return import_and_answer(dumped); });
     is_importing_.store(false, std::memory_order_release);
+    return done;
   });
+  if (!importer_.is_started()) is_importing_.store(false, std::memory_order_release);
 }
 
 /// The request goes last: who asked looks for that.
-void FlightDumps::import_and_answer(const Result<capture::RecordingEnd>& dumped) {
-  const auto run = dumped ? import_(*dumped) : Result<json>(dumped.error());
+Result<void> FlightDumps::import_and_answer(const Result<capture::RecordingEnd>& dumped) {
+  const auto run =
+      dumped ? without_exceptions([&] { return import_(*dumped); }) : Result<json>(dumped.error());
   const json answer = run ? *run : json{{"error", run.error().message}};
-  (void)replace_file(answer_path(folder_), answer.dump());  // without it the other side sees no answer
+  auto written =
+      replace_file(answer_path(folder_), answer.dump());  // without it the other side sees no answer
   ::unlink(request_path(folder_).c_str());
+  return written;
 }
 
 void FlightDumps::finish() {
-  if (importer_.joinable()) importer_.join();
-  std::signal(SIGUSR1, SIG_DFL);
+  (void)importer_.join();
 }
 
 Result<json> dump_recordings(const std::string& recordings, const std::function<bool()>& cancelled) {
@@ -138,8 +142,10 @@ Result<json> dump_recordings(const std::string& recordings, const std::function<
     runs.push_back(std::move(recording));
   }
   if (runs.empty())
-    return Error{ErrorCode::kNotFound, "no flight recorder is at work in this ledger",
-                 "neurolens record --ring 64 -- python serve.py"};
+    return Error{ErrorCode::kNotFound,
+                 "no flight recorder is at work in this ledger",
+                 "{}",
+                 {suggested("record", {{"ring", 64}, {"command", {"python", "serve.py"}}})}};
   return runs;
 }
 

@@ -6,12 +6,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <string>
-#include <thread>
 
+#include "base/checked_thread.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "base/signal_counter.h"
 #include "capture/record/recorder.h"
 #include "capture/run/workload.h"
 
@@ -36,16 +38,17 @@ class FlightDumps {
   void want_if_rested();
   bool take_request();
   void begin(Result<capture::RecordingEnd> dumped);
-  void import_and_answer(const Result<capture::RecordingEnd>& dumped);
+  Result<void> import_and_answer(const Result<capture::RecordingEnd>& dumped);
 
   std::string folder_;
   Import import_;
   int lock_ = -1;
-  int signals_seen_ = 0;
+  SignalCounter signals_{SIGUSR1};
+  uint64_t signals_seen_ = 0;
   std::chrono::steady_clock::time_point last_ = {};  ///< of the thread that records
   std::atomic<bool> is_wanted_{false};
   std::atomic<bool> is_importing_{false};
-  std::thread importer_;
+  CheckedThread importer_;
 };
 
 /// Asks each flight recorder at work in a folder below, one after the other, and waits for its answer: an

@@ -100,13 +100,13 @@ class Ncu final : public DeepTool {
 
 }  // namespace
 
-Result<DeepTools> nsight_tools(const NsightOptions& options) {
+Result<DeepTools> nsight_tools(const Environment& surroundings, const NsightOptions& options) {
   DeepTools tools;
   tools.counts_some_launches = true;
-  NL_TRY(auto nsys, capture::find_nsys());
+  NL_TRY(auto nsys, capture::find_nsys(surroundings));
   tools.trace = std::make_unique<Nsys>(std::move(nsys), options);
   if (!options.counters) return tools;
-  NL_TRY(auto ncu, capture::find_ncu());
+  NL_TRY(auto ncu, capture::find_ncu(surroundings));
   tools.counters = std::make_unique<Ncu>(std::move(ncu), options);
   return tools;
 }

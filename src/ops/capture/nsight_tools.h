@@ -16,6 +16,6 @@ struct NsightOptions {
 };
 
 /// `unavailable` if one that is needed is not installed.
-Result<DeepTools> nsight_tools(const NsightOptions& options);
+Result<DeepTools> nsight_tools(const Environment& surroundings, const NsightOptions& options);
 
 }  // namespace nl::ops

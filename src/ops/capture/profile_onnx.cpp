@@ -40,10 +40,11 @@ Result<std::vector<int64_t>> shape_of(std::string_view text) {
   return shape;
 }
 
-Result<capture::PassPlan> plan_of(const json& parameters, const std::string& folder) {
+Result<capture::PassPlan> plan_of(const Environment& surroundings, const json& parameters,
+                                  const std::string& folder) {
   capture::PassPlan plan;
-  NL_TRY(plan.session.model, whole_path(parameters["model"]));
-  NL_TRY(plan.library, capture::find_onnx_runtime(parameters.value("library", "")));
+  NL_TRY(plan.session.model, whole_path(surroundings, parameters["model"]));
+  NL_TRY(plan.library, capture::find_onnx_runtime(surroundings, parameters.value("library", "")));
   plan.session.provider = parameters.value("provider", "CPU");
   if (parameters.contains("threads")) plan.session.threads = parameters["threads"].get<int>();
   if (parameters.contains("inter_threads"))
@@ -51,12 +52,12 @@ Result<capture::PassPlan> plan_of(const json& parameters, const std::string& fol
   plan.session.optimize = parameters.value("optimize", "all");
   plan.session.profile_prefix = folder + "/profile";
   if (parameters.contains("inputs")) {
-    NL_TRY(plan.inputs_file, whole_path(parameters["inputs"]));
+    NL_TRY(plan.inputs_file, whole_path(surroundings, parameters["inputs"]));
   }
   NL_TRY(plan.inputs, input_options(parameters));
   plan.warm_up = parameters.value("warm_up", int64_t{3});
   plan.iterations = parameters.value("iterations", int64_t{0});
-  plan.seconds = static_cast<double>(parameters.value("seconds", int64_t{5}));
+  plan.seconds = parameters["seconds"];
   return plan;
 }
 
@@ -115,13 +116,13 @@ Result<capture::InputOptions> input_options(const json& parameters) {
 
 Result<MeasuredProfile> profile_onnx(const Context& context, const json& parameters,
                                      const std::string& folder) {
-  NL_TRY(const capture::PassPlan plan, plan_of(parameters, folder));
+  NL_TRY(const capture::PassPlan plan, plan_of(*context.environment, parameters, folder));
   NL_CHECK(write_file_durably(folder + "/plan.json", capture::plan_json(plan).dump(1)));
   std::error_code failed;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
   if (failed) return errno_error("cannot find", "/proc/self/exe", failed.value());
-  NL_TRY(const auto end, run_measuring(context, {self, capture::kModelProcess, folder}, folder,
-                                       parameters.value("time_limit", int64_t{3600})));
+  NL_TRY(const auto end,
+         run_measuring(context, {self, capture::kModelProcess, folder}, folder, parameters["time_limit"]));
   NL_TRY(const json passes, capture::read_passes(folder));
   NL_TRY(const bool renamed, rename_to_new(passes["profile"].get<std::string>(), folder + "/profile.json"));
   if (!renamed) return Error{ErrorCode::kInternal, "the profile is there already"};

@@ -56,27 +56,28 @@ bool is_module_and_function(const std::string& text) {
 }
 
 /// The target with the whole path of its script: the process works in the same folder, but scripts may not.
-Result<std::string> whole_target(const std::string& target) {
+Result<std::string> whole_target(const Environment& surroundings, const std::string& target) {
   const size_t end = target.rfind(".py:");
   const std::string script = end == std::string::npos ? target : target.substr(0, end + 3);
   if (end == std::string::npos && is_module_and_function(target)) return target;
-  NL_TRY(const std::string path, whole_path(script));
+  NL_TRY(const std::string path, whole_path(surroundings, script));
   return path + target.substr(script.size());
 }
 
-Result<std::string> find_python(const json& parameters) {
+Result<std::string> find_python(const Environment& surroundings, const json& parameters) {
   const std::string wanted = parameters.value("python", "python3");
-  const std::string found = find_in_path(wanted);
+  const std::string found = find_in_path(surroundings, wanted);
   if (!found.empty()) return found;
   return Error{ErrorCode::kUnavailable, "there is no such Python: " + wanted, "--python names another one"};
 }
 
 /// Members that were not given are left to the package.
-Result<json> python_plan_of(const json& parameters, const std::string& framework) {
+Result<json> python_plan_of(const Environment& surroundings, const json& parameters,
+                            const std::string& framework) {
   json plan = {{"framework", framework}, {"arguments", parameters.value("arguments", json::array())}};
-  NL_TRY(plan["target"], whole_target(parameters["model"]));
+  NL_TRY(plan["target"], whole_target(surroundings, parameters["model"]));
   if (parameters.contains("inputs")) {
-    NL_TRY(plan["inputs_file"], whole_path(parameters["inputs"]));
+    NL_TRY(plan["inputs_file"], whole_path(surroundings, parameters["inputs"]));
   }
   NL_TRY(const auto inputs, input_options(parameters));
   plan["shapes"] = inputs.shapes;
@@ -136,12 +137,12 @@ bool is_python_target(const std::string& text) {
 
 Result<MeasuredProfile> profile_python(const Context& context, const json& parameters,
                                        const std::string& framework, const std::string& folder) {
-  NL_TRY(const json plan, python_plan_of(parameters, framework));
-  NL_TRY(const std::string python, find_python(parameters));
+  NL_TRY(const json plan, python_plan_of(*context.environment, parameters, framework));
+  NL_TRY(const std::string python, find_python(*context.environment, parameters));
   NL_CHECK(write_file_durably(folder + "/plan.json", plan.dump(1)));
   const std::vector<std::string> command = {python, "-m", "neurolens._profile_target", folder,
                                             std::to_string(::getpid())};
-  const auto end = run_measuring(context, command, folder, parameters.value("time_limit", int64_t{3600}));
+  const auto end = run_measuring(context, command, folder, parameters["time_limit"]);
   if (!end) return with_package_hint(end.error(), python);
   NL_TRY(const json passes, checked_passes(folder));
   MeasuredProfile measured = measured_of(passes);

@@ -83,11 +83,12 @@ Result<json> figures_of(const std::string& bundle, std::optional<IterationTimes>
   return json{{"times", to_json_tree(times)}, {"nodes", std::move(nodes)}};
 }
 
-std::vector<std::string> next_commands(const json& data) {
+std::vector<SuggestedCall> next_calls(const json& data) {
   const std::string run = short_id(data["run_id"]);
   const bool has_runs = data["nodes"]["runs"] > 0 && !data["nodes"]["run_ns"].is_null();
-  return {"neurolens " + (has_runs ? "analyze " + run + " --window model_run" : "show " + run),
-          "neurolens view " + run};
+  return {has_runs ? suggested("analyze", {{"run", run}, {"window", "model_run"}})
+                   : suggested("show", {{"run", run}}),
+          suggested("view", {{"runs", json::array({run})}})};
 }
 
 // ---- Text
@@ -129,10 +130,11 @@ Result<capture::WorkloadEnd> run_measuring(const Context& context, const std::ve
                                            const std::string& folder, int64_t seconds) {
   capture::WorkloadOptions options;
   options.command = command;
+  options.surroundings = context.environment;
   options.artifacts = folder;
   options.time_limit = std::chrono::seconds(seconds);
   options.watch = [&context]() -> Result<void> {
-    if (context.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+    if (context.cancelled()) return cancelled_error();
     return {};
   };
   NL_TRY(auto end, capture::run_workload(options));
@@ -142,7 +144,8 @@ Result<capture::WorkloadEnd> run_measuring(const Context& context, const std::ve
 
 Result<Outcome> keep_profile(Context& context, store::Ledger& ledger, const std::string& folder,
                              const MeasuredProfile& measured) {
-  json document = capture::describe_capture(context.command, std::filesystem::current_path().string());
+  json document =
+      capture::describe_capture(*context.environment, context.command, context.environment->folder());
   document.update(measured.document);
   NL_CHECK(write_file_durably(folder + "/capture.json", capture::document_text(document)));
   remove_tree(folder + "/passes.json");
@@ -164,16 +167,13 @@ Result<Outcome> keep_profile(Context& context, store::Ledger& ledger, const std:
                        {"artifacts", bundle + "/artifacts"}});
   outcome.warnings = measured.warnings;
   outcome.shown = {{"model", measured.model}, {"threads", measured.threads}};
-  outcome.next = next_commands(outcome.data);
+  outcome.next = next_calls(outcome.data);
   return outcome;
 }
 
-Result<std::string> whole_path(const std::string& path) {
+Result<std::string> whole_path(const Environment& surroundings, const std::string& path) {
   if (!path_exists(path)) return Error{ErrorCode::kNotFound, "no such file: " + path};
-  std::error_code failed;
-  std::string whole = std::filesystem::absolute(path, failed).string();
-  if (failed) return errno_error("cannot look at", path, failed.value());
-  return whole;
+  return surroundings.absolute(path);
 }
 
 std::string profile_text(const Outcome& outcome, const TextStyle& style) {

@@ -33,7 +33,7 @@ Result<Outcome> keep_profile(Context& context, store::Ledger& ledger, const std:
                              const MeasuredProfile& measured);
 
 /// The file as a process that works elsewhere names it. `not_found` if there is none.
-Result<std::string> whole_path(const std::string& path);
+Result<std::string> whole_path(const Environment& surroundings, const std::string& path);
 
 /// The answer for people.
 std::string profile_text(const Outcome& outcome, const TextStyle& style);

@@ -14,14 +14,15 @@ using nlohmann::json;
 
 constexpr const char* kOutputs[] = {"times.json", "profile.json", "layers.json"};
 
-Result<capture::TrtexecOptions> options_of(const json& parameters, const std::string& folder) {
+Result<capture::TrtexecOptions> options_of(const Environment& surroundings, const json& parameters,
+                                           const std::string& folder) {
   capture::TrtexecOptions options;
-  NL_TRY(options.model, whole_path(parameters["model"]));
+  NL_TRY(options.model, whole_path(surroundings, parameters["model"]));
   NL_TRY(const auto inputs, input_options(parameters));
   options.folder = folder;
   options.shapes = inputs.shapes;
   options.iterations = parameters.value("iterations", int64_t{0});
-  options.seconds = parameters.value("seconds", int64_t{5});
+  options.seconds = parameters["seconds"];
   return options;
 }
 
@@ -35,13 +36,12 @@ std::string name_without_suffix(const std::string& path) {
 
 Result<MeasuredProfile> profile_trtexec(const Context& context, const json& parameters,
                                         const std::string& folder) {
-  NL_TRY(const auto options, options_of(parameters, folder));
-  NL_TRY(const auto trtexec, capture::find_trtexec());
+  NL_TRY(const auto options, options_of(*context.environment, parameters, folder));
+  NL_TRY(const auto trtexec, capture::find_trtexec(*context.environment));
   NL_TRY(const auto command, capture::trtexec_command(trtexec, options));
   MeasuredProfile measured;
   measured.document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
-  NL_TRY(const auto end,
-         run_measuring(context, command, folder, parameters.value("time_limit", int64_t{3600})));
+  NL_TRY(const auto end, run_measuring(context, command, folder, parameters["time_limit"]));
   for (const char* name : kOutputs) {
     if (!path_exists(folder + "/" + name))
       return Error{ErrorCode::kUnavailable,

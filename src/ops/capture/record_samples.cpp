@@ -22,7 +22,7 @@ std::string path_in(const std::string& folder) {
 Result<capture::SamplingEnd> run_sampled(const json& parameters, const std::string& folder,
                                          const std::function<Result<void>()>& run) {
   capture::SamplerOptions options{path_in(folder)};
-  options.frequency_hz = parameters.value("hz", options.frequency_hz);
+  options.frequency_hz = parameters["hz"];
   options.with_python = parameters.value("python", false);
   options.with_waits = parameters.value("off_cpu", false);
   if (options.frequency_hz == 0) {

@@ -79,9 +79,9 @@ class Rocprofv3Counters final : public DeepTool {
 
 }  // namespace
 
-Result<DeepTools> rocprofv3_tools(const std::vector<std::string>& counters) {
+Result<DeepTools> rocprofv3_tools(const Environment& surroundings, const std::vector<std::string>& counters) {
   DeepTools tools;
-  NL_TRY(auto rocprofv3, capture::find_rocprofv3());
+  NL_TRY(auto rocprofv3, capture::find_rocprofv3(surroundings));
   tools.trace = std::make_unique<Rocprofv3Trace>(rocprofv3);
   if (counters.empty()) return tools;
   NL_CHECK(capture::check_counter_option(rocprofv3));

@@ -10,6 +10,6 @@ namespace nl::ops {
 
 /// `counters`: what to count, at once; empty: nothing. `unavailable` if rocprofv3 is not installed or cannot
 /// count.
-Result<DeepTools> rocprofv3_tools(const std::vector<std::string>& counters);
+Result<DeepTools> rocprofv3_tools(const Environment& surroundings, const std::vector<std::string>& counters);
 
 }  // namespace nl::ops

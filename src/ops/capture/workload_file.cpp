@@ -176,12 +176,12 @@ Result<Workload> parse_workload(const std::string& text, const std::string& name
   return WorkloadReader(name, overrides).read(root);
 }
 
-Result<Workload> read_workload(const std::string& path, const std::vector<std::string>& overrides) {
+Result<Workload> read_workload(const Environment& surroundings, const std::string& path,
+                               const std::vector<std::string>& overrides) {
   NL_TRY(const std::string text, read_small_file(path, kMaxBytes));
   NL_TRY(Workload workload, parse_workload(text, path, overrides));
   std::error_code failed;
-  const auto beside = std::filesystem::absolute(path, failed).parent_path();
-  if (failed) return errno_error("cannot look at", path, failed.value());
+  const auto beside = std::filesystem::path(surroundings.absolute(path)).parent_path();
   workload.folder = (beside / workload.folder).lexically_normal().string();
   for (std::string& input : workload.inputs) input = (beside / input).lexically_normal().string();
   if (!std::filesystem::is_directory(workload.folder, failed))

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/result.h"
 #include "capture/tools/nvtx_range.h"
 
@@ -38,7 +39,8 @@ Result<Workload> parse_workload(const std::string& text, const std::string& name
                                 const std::vector<std::string>& overrides);
 
 /// The same for a file, with paths relative to it made whole.
-Result<Workload> read_workload(const std::string& path, const std::vector<std::string>& overrides);
+Result<Workload> read_workload(const Environment& surroundings, const std::string& path,
+                               const std::vector<std::string>& overrides);
 
 /// Is it the name of such a file, rather than of a program?
 bool names_workload_file(const std::string& word);

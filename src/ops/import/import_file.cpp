@@ -13,6 +13,8 @@
 #include <tuple>
 
 #include "assemble/assemble.h"
+#include "base/call_control.h"
+#include "base/checked_thread.h"
 #include "base/files.h"
 #include "base/path_text.h"
 #include "base/sha256.h"
@@ -250,7 +252,9 @@ class Importer {
     }
     // Small runs: while the last facts are written. Large ones: when the writers have given their memory
     // back.
-    const auto derive = [&] { return assemble::build_from_memory(engine, bundle, collector); };
+    const auto derive = [&] {
+      return without_exceptions([&] { return assemble::build_from_memory(engine, bundle, collector); });
+    };
     const bool at_once = collector.complete() && collector.spans.size() < kSpansDerivedAtOnce;
     std::future<Result<void>> derived;
     if (at_once) derived = std::async(std::launch::async, derive);
@@ -307,9 +311,11 @@ class Importer {
     }
     const std::string folder = temp_folder_ + "/convert-" + std::string(input.report->format);
     context_.progress({"converting " + base_name(input.path), 0});
-    NL_TRY(const auto converted,
-           capture::convert_report(*input.report, input.path, {folder, context_.cancelled}));
-    NL_TRY(auto source, ingest::open_file(converted.path));
+    NL_TRY(const auto converted, capture::convert_report(*input.report, input.path,
+                                                         {folder, context_.cancelled, context_.environment}));
+    ingest::PipeWait wait;
+    wait.cancelled = context_.cancelled;
+    NL_TRY(auto source, ingest::open_file(converted.path, std::move(wait)));
     auto read = input.chosen.adapter->read(*source, read_options(input), sink, info);
     source.reset();
     remove_tree(folder);
@@ -352,6 +358,8 @@ class Importer {
 
   Result<ImportReport> publish(const store::Staging& staging, const nlohmann::json& document) {
     const std::string run_id = document["run_id"];
+    NL_CHECK(ledger_.wait_until_free());
+    const CallScope not_any_more({});  // a run that is in its place gets its receipt, too
     if (!options_.artifacts.empty())
       NL_CHECK(rename_to_new(options_.artifacts, staging.bundle() + "/artifacts"));
     NL_TRY(const bool created, ledger_.publish(staging, run_id));
@@ -405,6 +413,8 @@ Result<std::optional<ImportReport>> already_there(Context& context, store::Ledge
 
 Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
                                   const std::vector<std::string>& paths, const ImportOptions& options) {
+  // Hashing, waits for the ledger and the last writers ask the scope whether they shall stop.
+  const CallScope scope({context.cancelled, {}});
   NL_TRY(auto inputs, open_inputs(context, paths, options));
   std::optional<Parent> parent;
   if (!options.add_to.empty()) {

@@ -37,6 +37,7 @@ Result<std::vector<JsonFault>> run_file_faults(Context& context, ingest::ByteSou
   model::RunInfo info;
   ingest::ReadOptions options;
   options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.temp_folder = context.environment->temp_folder();
   options.cancelled = context.cancelled;
   ingest::RunFileReader reader(sink, info, kMaxShownFaults);
   Result<void> read = reader.read(source, options);

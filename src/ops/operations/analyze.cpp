@@ -15,8 +15,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "run": {"x-run": true},
     "window": {"type": "string", "default": "whole",
                "description": "whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows of each table"},
@@ -29,7 +28,7 @@ constexpr char kParameters[] = R"({
 
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_TRY(const auto options, analysis_options(context, parameters));
+  NL_TRY(const auto options, analysis_options(parameters));
   NL_TRY(auto analysis, analyze_named(named, options));
   AnalyzedRun answer{.run_id = named.run_id, .analysis = std::move(analysis.data)};
   NL_TRY(const auto files, store::run_files(named.bundle));
@@ -40,10 +39,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
     outcome.warnings.push_back(std::move(warning));
   const std::string id = short_id(named.run_id);
   if (answer.analysis.steps.count != 0 && options.window == "whole")
-    outcome.next.push_back(fmt::format("neurolens analyze {} --window step:0", id));
+    outcome.next.push_back(suggested("analyze", {{"run", id}, {"window", "step:0"}}));
   if (answer.analysis.devices.empty() && files.tables.contains("samples"))
-    outcome.next.push_back(fmt::format("neurolens show {}", id));  // where the processors' time went
-  if (!answer.analysis.findings.empty()) outcome.next.push_back(fmt::format("neurolens findings {}", id));
+    outcome.next.push_back(suggested("show", {{"run", id}}));  // where the processors' time went
+  if (!answer.analysis.findings.empty()) outcome.next.push_back(suggested("findings", {{"run", id}}));
   return outcome;
 }
 
@@ -51,18 +50,18 @@ Result<Outcome> run(Context& context, const json& parameters) {
 
 const Operation& operation_analyze() {
   static constexpr Operation kOperation{
-      "analyze",
-      "Say where the time of a run went, as a sum that closes",
-      "you want to know what limits a run: compute, communication, copies or idle time, and why",
-      "you only want to know what a run is: show; you need other columns: query",
-      "neurolens analyze @latest",
-      kParameters,
-      schema_text<AnalyzedRun>,
-      Effect::kRead,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      analyze_text};
+      .name = "analyze",
+      .summary = "Say where the time of a run went, as a sum that closes",
+      .use_when = "you want to know what limits a run: compute, communication, copies or idle time, and why",
+      .not_when = "you only want to know what a run is: show; you need other columns: query",
+      .example = R"({"run": "@latest"})",
+      .parameters = kParameters,
+      .result = schema_text<AnalyzedRun>,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = analyze_text,
+  };
   return kOperation;
 }
 

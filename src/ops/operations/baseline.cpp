@@ -26,7 +26,7 @@ constexpr char kResult[] = R"({
     "required": ["name", "run_id", "set_at_ns", "user"]}}}})";
 
 Error no_such_baseline(const std::string& name) {
-  return Error{ErrorCode::kNotFound, "no baseline is called: " + name, "neurolens baseline lists them"};
+  return Error{ErrorCode::kNotFound, "no baseline is called: " + name, "{} lists them", {{"baseline"}}};
 }
 
 Result<void> set(Context& context, store::Ledger& ledger, const std::string& name, const std::string& run) {
@@ -47,8 +47,10 @@ Result<void> change(Context& context, store::Ledger& ledger, const json& paramet
   const std::string name = parameters.value("name", "");
   const bool removes = parameters.value("remove", false);
   if (removes && (name.empty() || parameters.contains("run"))) {
-    return Error{ErrorCode::kBadInput, "--remove takes the name of a baseline and no run",
-                 "neurolens baseline NAME --remove"};
+    return Error{ErrorCode::kBadInput,
+                 "--remove takes the name of a baseline and no run",
+                 "{}",
+                 {suggested("baseline", {{"name", "NAME"}, {"remove", true}})}};
   }
   if (removes) return remove(ledger, name);
   if (parameters.contains("run")) return set(context, ledger, name, parameters["run"]);
@@ -72,8 +74,9 @@ Result<Outcome> run(Context& context, const json& parameters) {
   }
   if (one && list.empty()) return no_such_baseline(name);
   Outcome outcome;
-  outcome.next.push_back(list.empty() ? "neurolens baseline main @latest"
-                                      : "neurolens show @baseline:" + list[0]["name"].get<std::string>());
+  outcome.next.push_back(
+      list.empty() ? suggested("baseline", {{"name", "main"}, {"run", "@latest"}})
+                   : suggested("show", {{"run", "@baseline:" + list[0]["name"].get<std::string>()}}));
   outcome.data = {{"baselines", std::move(list)}};
   return outcome;
 }
@@ -93,18 +96,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_baseline() {
-  static constexpr Operation kOperation{"baseline",
-                                        "Give a run a name to measure others against",
-                                        "later runs shall be held against this one: @baseline:NAME names it",
-                                        "several runs share the name: tag",
-                                        "neurolens baseline main @latest",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kWrite,
-                                        {.cli = true, .http = true, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "baseline",
+      .summary = "Give a run a name to measure others against",
+      .use_when = "later runs shall be held against this one: @baseline:NAME names it",
+      .not_when = "several runs share the name: tag",
+      .example = R"({"name": "main", "run": "@latest"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -10,7 +10,6 @@
 #include "ops/gate/expectations.h"
 #include "ops/gate/share.h"
 #include "ops/runs/analysis_options.h"
-#include "ops/runs/run_labels.h"
 #include "ops/runs/run_names.h"
 #include "ops/screen/compare_text.h"
 #include "ops/text/text.h"
@@ -29,24 +28,24 @@ constexpr char kParameters[] = R"({
   "properties": {
     "runs": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-run": true,
              "description": "two runs, the base first: run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
-    "base": {"type": "array", "items": {"type": "string"}, "x-many": true, "description": "runs of the base, instead of the first of two"},
-    "new": {"type": "array", "items": {"type": "string"}, "x-many": true, "description": "runs to hold against the base"},
-    "window": {"type": "string", "default": "auto",
+    "base": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs of the base, instead of the first of two"},
+    "new": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs to hold against the base"},
+    "window": {"type": "string", "x-own-default": "auto",
                "description": "auto (the steps if both sides mark some, else whole), steps, whole, step:N, a phase, or the name of an annotation"},
     "keep_warm_up": {"type": "boolean", "description": "count the first steps too, where a change point says that they are a warm-up"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 15, "description": "rows of changes"},
-    "threshold": {"type": "string", "default": "1%", "description": "differences below it do not matter"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "x-own-default": 15, "description": "rows of changes"},
+    "threshold": {"type": "string", "x-own-default": "1%", "description": "differences below it do not matter"},
     "gate": {"type": "boolean", "description": "exit 1 unless the comparison shows that there is no regression"},
     "allow_untested": {"type": "string", "description": "let one run a side pass the gate up to this increase, e.g. 5%"},
-    "expect": {"type": "string", "x-host-path": true, "x-file": true,
+    "expect": {"type": "string", "x-host-path": true,
                "description": "YAML file with what is expected: base, window, threshold, limits; the gate holds them"},
     "allow_inconclusive": {"type": "boolean", "description": "let an inconclusive comparison pass the gate"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
     "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
-    "html": {"type": "string", "x-file": true, "x-host-path": true, "description": "write the comparison as one HTML page to this file"},
-    "markdown": {"type": "string", "x-file": true, "x-host-path": true, "description": "write a comment for a pull request to this file"},
-    "junit": {"type": "string", "x-file": true, "x-host-path": true, "description": "write JUnit XML for a CI system to this file"}
+    "html": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write the comparison as one HTML page to this file"},
+    "markdown": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write a comment for a pull request to this file"},
+    "junit": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write JUnit XML for a CI system to this file"}
   }})";
 
 Result<compare::RunInput> input_of(Context& context, store::Ledger& ledger, const std::string& name) {
@@ -83,8 +82,10 @@ Result<TwoSides> sides_of(const json& parameters, const Expectations& expected) 
                  parameters.value("new", std::vector<std::string>())};
   if (runs.size() == 2 && sides.first.empty() && sides.second.empty()) return TwoSides{{runs[0]}, {runs[1]}};
   if (runs.empty() && !sides.first.empty() && !sides.second.empty()) return sides;
-  return Error{ErrorCode::kBadInput, "a comparison takes two runs, or some with --base and some with --new",
-               "neurolens compare BASE NEW, or --base RUN... --new RUN..."};
+  return Error{ErrorCode::kBadInput,
+               "a comparison takes two runs, or some with --base and some with --new",
+               "{}, or --base RUN... --new RUN...",
+               {suggested("compare", {{"runs", {"BASE", "NEW"}}})}};
 }
 
 Result<GateOptions> gate_options(const json& parameters) {
@@ -99,8 +100,8 @@ Result<GateOptions> gate_options(const json& parameters) {
 Result<compare::CompareOptions> compare_options(Context& context, const json& parameters) {
   compare::CompareOptions options;
   json shared = parameters;
-  shared.erase("window");
-  NL_TRY(options.analysis, analysis_options(context, shared));
+  shared.erase("window");  // steps of a comparison are not those of an analysis
+  NL_TRY(options.analysis, analysis_options(shared));
   options.window = parameters.value("window", "auto");
   options.keep_warm_up = parameters.value("keep_warm_up", false);
   options.with_figures = parameters.contains("html");
@@ -109,9 +110,8 @@ Result<compare::CompareOptions> compare_options(Context& context, const json& pa
   return options;
 }
 
-Result<Expectations> expectations_of(Context& context, const json& parameters) {
+Result<Expectations> expectations_of(const json& parameters) {
   if (!parameters.contains("expect")) return Expectations{};
-  NL_CHECK(may_name_files(context));
   return read_expectations(parameters["expect"]);
 }
 
@@ -179,27 +179,19 @@ Result<void> write_reports(const json& parameters, compare::Comparison& comparis
   return {};
 }
 
-Result<void> check_files(const Context& context, const json& parameters) {
-  for (const auto& kind : kReports) {
-    if (parameters.contains(kind.format)) NL_CHECK(may_name_files(context));
-  }
-  return {};
-}
-
 void add_next(Outcome& outcome, const json& parameters) {
   const auto& comparison = answer_of<compare::Comparison>(outcome);
   if (comparison.gate && !comparison.gate->passed) outcome.exit_code = 1;
   if (comparison.verdict == stats::Verdict::kNotTested)
-    outcome.next.push_back("neurolens compare --base RUN RUN ... --new RUN RUN ...");
+    outcome.next.push_back(
+        suggested("compare", {{"base", {"RUN", "RUN", "..."}}, {"new", {"RUN", "RUN", "..."}}}));
   if (parameters.contains("html")) return;
-  outcome.next.push_back(fmt::format("neurolens compare {} {} --html diff.html",
-                                     short_id(comparison.base.runs.front()),
-                                     short_id(comparison.next.runs.front())));
+  const json pair = {short_id(comparison.base.runs.front()), short_id(comparison.next.runs.front())};
+  outcome.next.push_back(suggested("compare", {{"runs", pair}, {"html", "diff.html"}}));
 }
 
 Result<Outcome> run(Context& context, const json& given) {
-  NL_CHECK(check_files(context, given));
-  NL_TRY(const auto expected, expectations_of(context, given));
+  NL_TRY(const auto expected, expectations_of(given));
   NL_TRY(const auto sides, sides_of(given, expected));
   const json parameters = with_expected_options(given, expected);
   NL_TRY(const auto gate, gate_options(parameters));
@@ -221,18 +213,19 @@ Result<Outcome> run(Context& context, const json& given) {
 
 const Operation& operation_compare() {
   static constexpr Operation kOperation{
-      "compare",
-      "Say what changed between two runs, exactly, and whether it is real",
-      "you have a run before and after a change, one against a baseline, or one model on two devices",
-      "you have one run: analyze; you look for runs like one: similar; for a history: trend",
-      "neurolens compare before.json.gz after.json.gz",
-      kParameters,
-      schema_text<compare::Comparison>,
-      Effect::kRead,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      compare_text};
+      .name = "compare",
+      .summary = "Say what changed between two runs, exactly, and whether it is real",
+      .use_when =
+          "you have a run before and after a change, one against a baseline, or one model on two devices",
+      .not_when = "you have one run: analyze; you look for runs like one: similar; for a history: trend",
+      .example = R"({"runs": ["before.json.gz", "after.json.gz"]})",
+      .parameters = kParameters,
+      .result = schema_text<compare::Comparison>,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = compare_text,
+  };
   return kOperation;
 }
 

@@ -29,7 +29,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false, "required": ["workload"],
   "properties": {
-    "workload": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-file": true,
+    "workload": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-host-path": true, "x-behind-dashes": true,
                  "description": "behind -- the command to run; or a workload file (.yaml) and key=value for its values"},
     "tool": {"type": "string", "enum": ["auto", "nsight", "rocprofv3"], "default": "auto",
              "description": "whose tools: NVIDIA's, AMD's, or those that are installed"},
@@ -76,13 +76,16 @@ constexpr char kResult[] = R"({
 // ---- What is wanted
 
 /// A file with its overrides, or a command.
-Result<Workload> workload_of(const json& parameters) {
+Result<Workload> workload_of(const Environment& surroundings, const json& parameters) {
   const auto words = parameters["workload"].get<std::vector<std::string>>();
   if (words.empty())
-    return Error{ErrorCode::kBadInput, "no workload", "neurolens deep -- COMMAND, or a workload.yaml"};
+    return Error{ErrorCode::kBadInput,
+                 "no workload",
+                 "{}, or a workload.yaml",
+                 {suggested("deep", {{"workload", json::array({"COMMAND"})}})}};
   Workload workload;
   if (names_workload_file(words[0])) {
-    NL_TRY(workload, read_workload(words[0], {words.begin() + 1, words.end()}));
+    NL_TRY(workload, read_workload(surroundings, words[0], {words.begin() + 1, words.end()}));
   } else {
     workload.command = words;
   }
@@ -94,42 +97,44 @@ Result<Workload> workload_of(const json& parameters) {
 }
 
 /// What is installed; if both are, NVIDIA's, unless all there is is a GPU of AMD.
-std::string chosen_tool(const std::string& wanted) {
+std::string chosen_tool(const Environment& surroundings, const std::string& wanted) {
   if (wanted != "auto") return wanted;
-  const bool has_nsys = !find_program("nsys", "NEUROLENS_NSYS").empty();
-  const bool has_rocprofv3 = !find_program("rocprofv3", "NEUROLENS_ROCPROFV3").empty();
+  const bool has_nsys = !find_program(surroundings, "nsys", "NEUROLENS_NSYS").empty();
+  const bool has_rocprofv3 = !find_program(surroundings, "rocprofv3", "NEUROLENS_ROCPROFV3").empty();
   const bool only_amd = path_exists("/dev/kfd") && !path_exists("/proc/driver/nvidia");
   return has_rocprofv3 && (!has_nsys || only_amd) ? "rocprofv3" : "nsight";
 }
 
-Result<DeepTools> tools_of(const json& parameters, const Workload& workload) {
-  const bool counters = parameters.value("mode", "deep") == "deep";
-  if (chosen_tool(parameters.value("tool", "auto")) == "nsight") {
+Result<DeepTools> tools_of(const Environment& surroundings, const json& parameters,
+                           const Workload& workload) {
+  const bool counters = parameters["mode"] == "deep";
+  if (chosen_tool(surroundings, parameters["tool"]) == "nsight") {
     NsightOptions options;
     options.counters = counters;
-    options.trace = parameters.value("trace", options.trace);
+    options.trace = parameters["trace"];
     options.range = workload.range;
-    return nsight_tools(options);
+    return nsight_tools(surroundings, options);
   }
   if (workload.range)
     return Error{ErrorCode::kUnsupported, "rocprofv3 cannot record one range alone",
                  "leave the range out: all ranges are recorded, and analyze --window takes one"};
   const std::vector<std::string> usual = {"SQ_WAVES", "GRBM_GUI_ACTIVE", "FETCH_SIZE"};
-  return rocprofv3_tools(counters ? parameters.value("counter", usual) : std::vector<std::string>());
+  return rocprofv3_tools(surroundings,
+                         counters ? parameters.value("counter", usual) : std::vector<std::string>());
 }
 
-Result<DeepPlan> plan_of(const json& parameters) {
+Result<DeepPlan> plan_of(const Environment& surroundings, const json& parameters) {
   DeepPlan plan;
-  NL_TRY(plan.workload, workload_of(parameters));
-  NL_TRY(plan.tools, tools_of(parameters, plan.workload));
-  plan.repeats = parameters.value("repeats", plan.repeats);
-  plan.top = parameters.value("top", plan.top);
+  NL_TRY(plan.workload, workload_of(surroundings, parameters));
+  NL_TRY(plan.tools, tools_of(surroundings, parameters, plan.workload));
+  plan.repeats = parameters["repeats"];
+  plan.top = parameters["top"];
   plan.functions = parameters.value("kernel", plan.functions);
-  plan.launches = parameters.value("launches", plan.launches);
-  plan.max_slowdown = parameters.value("max_slowdown", plan.max_slowdown);
-  plan.budget.time = std::chrono::seconds(parameters.value("time_limit", int64_t{3600}));
-  plan.budget.silence = std::chrono::seconds(parameters.value("silence_limit", int64_t{600}));
-  plan.budget.bytes = parameters.value("max_mb", int64_t{2048}) << 20;
+  plan.launches = parameters["launches"];
+  plan.max_slowdown = parameters["max_slowdown"];
+  plan.budget.time = std::chrono::seconds(parameters["time_limit"].get<int64_t>());
+  plan.budget.silence = std::chrono::seconds(parameters["silence_limit"].get<int64_t>());
+  plan.budget.bytes = parameters["max_mb"].get<int64_t>() << 20;
   return plan;
 }
 
@@ -160,10 +165,9 @@ Result<json> workload_facts(const Workload& workload) {
 
 /// Before the passes, so that a missing input costs nothing.
 Result<json> describe(const Context& context, const Workload& workload) {
-  const std::string folder =
-      workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder;
-  json document = capture::describe_capture(context.command, folder);
-  auto variables = capture::own_environment();
+  const std::string folder = workload.folder.empty() ? context.environment->folder() : workload.folder;
+  json document = capture::describe_capture(*context.environment, context.command, folder);
+  auto variables = context.environment->variables();
   variables.insert(variables.end(), workload.environment.begin(), workload.environment.end());
   document["environment"] = capture::describe_environment(variables);
   document["labels"] = workload.labels;
@@ -225,13 +229,13 @@ Result<Outcome> outcome_of(Context& context, const NamedRun& run, const DeepPlan
                   {"artifacts", run.bundle + "/artifacts"},
                   {"reports", reports ? json(*reports) : json::array()}};
   outcome.shown = {{"command", plan.workload.command}};
-  outcome.next = {"neurolens analyze " + short_id(run.run_id), "neurolens view " + short_id(run.run_id)};
+  outcome.next = {suggested("analyze", {{"run", short_id(run.run_id)}}),
+                  suggested("view", {{"runs", json::array({short_id(run.run_id)})}})};
   return outcome;
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(may_name_files(context));
-  NL_TRY(const DeepPlan plan, plan_of(parameters));
+  NL_TRY(const DeepPlan plan, plan_of(*context.environment, parameters));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
   NL_TRY(json document, describe(context, plan.workload));
@@ -294,20 +298,24 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_deep() {
   static constexpr Operation kOperation{
-      "deep",
-      "Run a workload by itself, traced, and with counters of its longest kernels, by the tools of NVIDIA or "
-      "AMD, as one run",
-      "you have a program that ends by itself and Nsight Systems with Nsight Compute, or rocprofv3, and want "
-      "times, kernels and counters in one run",
-      "you have exports already: import --as-one; an ONNX model on the CPU: profile",
-      "neurolens deep --top 3 -- python3 generate.py --batch 8",
-      kParameters,
-      kResult,
-      Effect::kExec,
-      {.cli = true, .http = false, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "deep",
+      .summary =
+          "Run a workload by itself, traced, and with counters of its longest kernels, by the tools of "
+          "NVIDIA or "
+          "AMD, as one run",
+      .use_when =
+          "you have a program that ends by itself and Nsight Systems with Nsight Compute, or rocprofv3, and "
+          "want "
+          "times, kernels and counters in one run",
+      .not_when = "you have exports already: import --as-one; an ONNX model on the CPU: profile",
+      .example = R"({"top": 3, "workload": ["python3", "generate.py", "--batch", "8"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kExec,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "ops/demo_files.inc"
-#include "ops/runs/run_labels.h"
+#include "ops/door.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
 #include "store/run_document.h"
@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
-    "output": {"type": "string", "x-short": "o", "x-file": true, "x-host-path": true, "default": "neurolens-demo",
+    "output": {"type": "string", "x-short": "o", "x-host-path": true, "default": "neurolens-demo",
                "description": "folder for the simulated traces, their ledger and the pages; made if it is not there"}
   }})";
 
@@ -50,7 +50,8 @@ constexpr char kMark[] =
 Error not_ours(const std::string& folder) {
   return Error{ErrorCode::kConflict,
                "this is there already and not from neurolens demo, so it stays as it is: " + folder,
-               "name another folder: neurolens demo --output DIR"};
+               "name another folder: {}",
+               {suggested("demo", {{"output", "DIR"}})}};
 }
 
 /// New, empty, or made by an earlier demo.
@@ -67,7 +68,7 @@ Result<void> check_folder(const std::string& folder) {
 
 /// Without a slash behind it; what starts like an option gets a folder before it.
 Result<std::string> folder_of(const json& parameters) {
-  std::string folder = parameters.value("output", "neurolens-demo");
+  std::string folder = parameters["output"];
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   if (folder.empty()) return Error{ErrorCode::kBadInput, "the name of the folder is empty", "--output DIR"};
   return folder[0] == '-' ? "./" + folder : folder;
@@ -156,19 +157,18 @@ void keep_result(const std::string& operation, const json& result, json& data) {
 }
 
 Result<Outcome> run_step(Context& context, const Step& step) {
-  const Operation* const operation = find_operation(step.operation);
-  NL_TRY(auto outcome, operation->run(context, step.parameters));
+  NL_TRY(auto outcome, call(step.operation, step.parameters, context));
   if (outcome.exit_code == 0) return outcome;
   return Error{ErrorCode::kInternal, fmt::format("{} of the demo failed", step.operation),
                "run it by hand: " + step.command};
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(may_name_files(context));
   NL_TRY(const std::string folder, folder_of(parameters));
   NL_CHECK(check_folder(folder));
   if (auto written = write_files(folder); !written) {
-    written.error().hint = "name a folder that can be written: neurolens demo --output DIR";
+    written.error().hint = "name a folder that can be written: {}";
+    written.error().calls = {suggested("demo", {{"output", "DIR"}})};
     return std::move(written.error());
   }
   Context own = context;
@@ -192,8 +192,9 @@ Result<Outcome> run(Context& context, const json& parameters) {
                              {"reading", step.reading},
                              {"data", done.data}});
   }
-  outcome.next = {"neurolens view " + shell_word(folder) + "/compare.html", "neurolens YOUR_TRACE.json.gz",
-                  "neurolens compare BEFORE.json.gz AFTER.json.gz"};
+  outcome.next = {suggested("view", {{"runs", json::array({folder + "/compare.html"})}}),
+                  suggested("show", {{"run", "YOUR_TRACE.json.gz"}}),
+                  suggested("compare", {{"runs", {"BEFORE.json.gz", "AFTER.json.gz"}}})};
   return outcome;
 }
 
@@ -231,19 +232,21 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_demo() {
   static constexpr Operation kOperation{
-      "demo",
-      "Show what neurolens tells, with simulated traces that it brings along",
-      "you have no trace at hand and want to see an analysis and a comparison; it needs no network and no "
-      "GPU",
-      "you have a trace: neurolens FILE",
-      "neurolens demo",
-      kParameters,
-      kResult,
-      Effect::kWrite,
-      {.cli = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "demo",
+      .summary = "Show what neurolens tells, with simulated traces that it brings along",
+      .use_when =
+          "you have no trace at hand and want to see an analysis and a comparison; it needs no network and "
+          "no "
+          "GPU",
+      .not_when = "you have a trace: neurolens FILE",
+      .example = R"({})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

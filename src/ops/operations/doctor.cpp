@@ -73,8 +73,8 @@ void check_ledger(const std::string& folder, Findings& findings) {
 }
 
 /// What cannot be measured here is worth knowing, but nothing is broken.
-void check_capabilities(Findings& findings) {
-  for (const capture::Capability& c : capture::capabilities()) {
+void check_capabilities(const Environment& surroundings, Findings& findings) {
+  for (const capture::Capability& c : capture::capabilities(surroundings)) {
     if (c.works) {
       findings.good(c.name, c.detail);
     } else {
@@ -93,7 +93,7 @@ Result<Outcome> run(Context& context, const json&) {
   }
   findings.good("formats", formats);
   check_ledger(context.ledger_folder, findings);
-  check_capabilities(findings);
+  check_capabilities(*context.environment, findings);
   Outcome outcome;
   outcome.data = {{"healthy", findings.healthy()}, {"checks", findings.list()}};
   outcome.exit_code = findings.healthy() ? 0 : 3;
@@ -113,18 +113,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_doctor() {
-  static constexpr Operation kOperation{"doctor",
-                                        "Say what works here and what does not, with the fix",
-                                        "something fails, or on a new machine",
-                                        "one run looks damaged: verify",
-                                        "neurolens doctor",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kRead,
-                                        {.cli = true, .http = false, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "doctor",
+      .summary = "Say what works here and what does not, with the fix",
+      .use_when = "something fails, or on a new machine",
+      .not_when = "one run looks damaged: verify",
+      .example = R"({})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -1,5 +1,4 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "model/run_file.h"
@@ -21,7 +20,7 @@ constexpr char kParameters[] = R"({
             "description": "run id, @latest, bundle folder or profile"},
     "format": {"type": "string", "enum": ["neurolens-json"], "default": "neurolens-json",
                "description": "one JSON document with the whole run"},
-    "output": {"type": "string", "x-file": true, "description": "file to write; default: standard output"},
+    "output": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "file to write; default: standard output"},
     "force": {"type": "boolean", "description": "replace the file if it is there"}
   }})";
 
@@ -53,8 +52,7 @@ Result<Labels> labels_to_export(const Context& context, const NamedRun& named) {
 Result<void> write_to_file(const NamedRun& named, const Labels& labels, const std::string& path, bool force,
                            const std::function<bool()>& cancelled) {
   if (!force && path_exists(path)) return there_already(path);
-  const std::string aside = path + ".new-" + std::to_string(::getpid());
-  NL_TRY(NewFile file, NewFile::create(aside));
+  NL_TRY(NewFile file, NewFile::create(path + ".new-"));
   const auto write = [&](std::string_view text) { return file.write(text); };
   NL_CHECK(store::write_run_file(named.bundle, labels, write, cancelled));
   NL_TRY(const bool placed, file.finish(path, force));
@@ -79,7 +77,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_CHECK(write_to_file(named, labels, path, parameters.value("force", false), context.cancelled));
   outcome.data["path"] = path;
   NL_TRY(outcome.data["bytes"], file_size(path));
-  outcome.next.push_back("neurolens schema validate " + path);
+  outcome.next.push_back(suggested("schema", {{"what", "validate"}, {"target", path}}));
   return outcome;
 }
 
@@ -92,18 +90,20 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_export() {
-  static constexpr Operation kOperation{"export",
-                                        "Write a whole run as one JSON document that import reads again",
-                                        "a run goes to another ledger, another tool or under version control",
-                                        "you want some rows of a run: query --format csv, json or parquet",
-                                        "neurolens export @latest --output run.json",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kRead,
-                                        {.cli = true, .http = false, .mcp = false},
-                                        Stream::kBytes,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "export",
+      .summary = "Write a whole run as one JSON document that import reads again",
+      .use_when = "a run goes to another ledger, another tool or under version control",
+      .not_when = "you want some rows of a run: query --format csv, json or parquet",
+      .example = R"({"run": "@latest", "output": "run.json"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = false, .mcp = false},
+      .stream = Stream::kBytes,
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -38,7 +38,13 @@ constexpr char kResult[] = R"({
     "scores": {"type": "array", "items": {"type": "object",
       "required": ["prediction", "basis", "predicted_ns", "measured_ns", "ratio", "relative_error", "not_resolvable"]}}}})";
 
-constexpr char kLabelHint[] = "neurolens label RUN follows=EARLIER_RUN applied=RULE:1";
+/// How a run says what it followed.
+Error unlabelled(ErrorCode code, std::string message) {
+  return Error{code,
+               std::move(message),
+               "{}",
+               {suggested("label", {{"run", "RUN"}, {"labels", {"follows=EARLIER_RUN", "applied=RULE:1"}}})}};
+}
 
 json prediction_json(const Prediction& p) {
   return {{"rule", p.rule},
@@ -105,7 +111,7 @@ Result<Applied> parse_applied(const std::string& text) {
   const char* end = number.data() + number.size();
   const auto [stop, fault] = std::from_chars(number.data(), end, applied.suggestion);
   if (applied.rule.empty() || fault != std::errc() || stop != end || applied.suggestion < 1) {
-    return Error{ErrorCode::kBadInput, "the label applied names no rule: " + text, kLabelHint};
+    return unlabelled(ErrorCode::kBadInput, "the label applied names no rule: " + text);
   }
   return applied;
 }
@@ -128,7 +134,7 @@ Result<std::string> label_of(store::Ledger& ledger, const NamedRun& run, const s
   for (const auto& label : labels) {
     if (label.key == key) return label.effective().value;
   }
-  return Error{ErrorCode::kNotFound, "run " + short_id(run.run_id) + " has no label " + key, kLabelHint};
+  return unlabelled(ErrorCode::kNotFound, "run " + short_id(run.run_id) + " has no label " + key);
 }
 
 bool matches(const Prediction& prediction, const std::vector<Applied>& applied) {
@@ -178,19 +184,23 @@ Result<std::vector<Prediction>> applied_predictions(store::Ledger& ledger, const
   if (!predictions.empty()) return predictions;
   return Error{ErrorCode::kNotFound,
                fmt::format("nothing was predicted for run {} by: {}", short_id(earlier.run_id), said),
-               "neurolens findings " + short_id(earlier.run_id) + " lists its predictions"};
+               "{} lists its predictions",
+               {suggested("findings", {{"run", short_id(earlier.run_id)}})}};
 }
 
 Result<Outcome> score(Context& context, store::Ledger& ledger, const std::string& name) {
   if (name.empty())
-    return Error{ErrorCode::kBadInput, "--score needs a run", "neurolens findings --score RUN"};
+    return Error{ErrorCode::kBadInput,
+                 "--score needs a run",
+                 "{}",
+                 {suggested("findings", {{"score", true}, {"run", "RUN"}})}};
   NL_TRY(const auto run, resolve_ledger_run(context, ledger, name));
   NL_TRY(const std::string follows, label_of(ledger, run, "follows"));
   NL_TRY(const std::string said, label_of(ledger, run, "applied"));
   NL_TRY(const auto applied, parse_all_applied(said));
   NL_TRY(const auto earlier, resolve_ledger_run(context, ledger, follows));
   if (earlier.run_id == run.run_id) {
-    return Error{ErrorCode::kBadInput, "the run follows itself: " + short_id(run.run_id), kLabelHint};
+    return unlabelled(ErrorCode::kBadInput, "the run follows itself: " + short_id(run.run_id));
   }
   NL_TRY(const auto predictions, applied_predictions(ledger, earlier, applied, said));
   Outcome outcome;
@@ -270,18 +280,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_findings() {
   static constexpr Operation kOperation{
-      "findings",
-      "Keep what the findings of a run promise, and score it against a later run",
-      "you will take a suggestion and want to know afterwards whether it gained what was promised",
-      "you want the findings with their evidence: analyze",
-      "neurolens findings --score @latest",
-      kParameters,
-      kResult,
-      Effect::kWrite,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "findings",
+      .summary = "Keep what the findings of a run promise, and score it against a later run",
+      .use_when =
+          "you will take a suggestion and want to know afterwards whether it gained what was promised",
+      .not_when = "you want the findings with their evidence: analyze",
+      .example = R"({"score": true, "run": "@latest"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

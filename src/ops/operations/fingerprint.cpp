@@ -16,8 +16,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "run": {"x-run": true},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "op types or layers to list"},
     "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"}
   }})";
@@ -57,23 +56,22 @@ json absent_json(const Fingerprint& print) {
   return list;
 }
 
-Result<json> measures_for(const Context& context, const NamedRun& named, const json& parameters) {
+Result<json> measures_for(const NamedRun& named, const json& parameters) {
   if (!parameters.contains("peaks")) return run_measures(named);
-  NL_CHECK(may_name_files(context));
   return run_measures_with_peaks(named, parameters["peaks"]);
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_TRY(const json measures, measures_for(context, named, parameters));
+  NL_TRY(const json measures, measures_for(named, parameters));
   NL_TRY(const Fingerprint print, fingerprint::fingerprint_of(measures));
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id},
                   {"version", fingerprint::kVersion},
                   {"dimensions", dimensions_json(print)},
                   {"absent", absent_json(print)}};
-  NL_TRY(outcome.data["ops"], fingerprint::op_vectors(measures, parameters.value("top", size_t{10})));
-  outcome.next.push_back("neurolens similar " + short_id(named.run_id));
+  NL_TRY(outcome.data["ops"], fingerprint::op_vectors(measures, parameters["top"]));
+  outcome.next.push_back(suggested("similar", {{"run", short_id(named.run_id)}}));
   return outcome;
 }
 
@@ -116,18 +114,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_fingerprint() {
-  static constexpr Operation kOperation{"fingerprint",
-                                        "Show a run as numbers that can be held against those of other runs",
-                                        "you want to see what a search for similar runs goes by",
-                                        "you want the similar runs themselves: similar",
-                                        "neurolens fingerprint @latest",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kRead,
-                                        {.cli = true, .http = true, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "fingerprint",
+      .summary = "Show a run as numbers that can be held against those of other runs",
+      .use_when = "you want to see what a search for similar runs goes by",
+      .not_when = "you want the similar runs themselves: similar",
+      .example = R"({"run": "@latest"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

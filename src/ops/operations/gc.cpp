@@ -39,7 +39,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
                                  ledger.run_folder(name));
     }
   }
-  outcome.next.push_back("neurolens runs");
+  outcome.next.push_back(suggested("runs"));
   return outcome;
 }
 
@@ -55,18 +55,18 @@ std::string text(const Outcome& outcome, const TextStyle&) {
 
 const Operation& operation_gc() {
   static constexpr Operation kOperation{
-      "gc",
-      "Tidy the ledger; rebuild its index",
-      "an import was killed, the index was lost, or the disk is getting full",
-      "you want to delete a run that you imported by name",
-      "neurolens gc --reindex",
-      kParameters,
-      kResult,
-      Effect::kWrite,
-      {.cli = true, .http = false, .mcp = false},
-      Stream::kNone,
-      run,
-      text};
+      .name = "gc",
+      .summary = "Tidy the ledger; rebuild its index",
+      .use_when = "an import was killed, the index was lost, or the disk is getting full",
+      .not_when = "you want to delete a run that you imported by name",
+      .example = R"({"reindex": true})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = false, .mcp = false},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["paths"],
   "properties": {
-    "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-file": true,
+    "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-host-path": true,
               "description": "profiles to import, each a run of its own; the files that trtexec writes for one model become one run"},
     "format": {"type": "string", "description": "overrule the detection of the format"},
     "threads": {"type": "integer", "minimum": 1, "maximum": 256,
@@ -25,7 +25,7 @@ constexpr char kParameters[] = R"({
                "description": "the files are sources of one run: traces of ranks, counters, layers, telemetry"},
     "rank_from_name": {"type": "boolean",
                        "description": "take the rank of a trace that names none from its file name, e.g. rank3"},
-    "add_to": {"type": "string", "description": "make a new run of this run and the files"},
+    "add_to": {"type": "string", "x-run": true, "description": "make a new run of this run and the files"},
     "set": {"type": "array", "items": {"type": "string"},
             "description": "label=value for the runs, such as model=llama-3-8b; may be repeated"}
   }})";
@@ -79,7 +79,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
       NL_CHECK(apply_labels(context, ledger, report->run_id, *given, outcome.warnings));
       runs.push_back(import_json(*report));
       warn_of_losses(runs.back(), outcome.warnings);
-    } else if (groups.size() == 1) {
+    } else if (groups.size() == 1 || report.error().code == ErrorCode::kCancelled) {
       return std::move(report.error());
     } else {
       failed.push_back({{"path", group[0]},
@@ -88,7 +88,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
     }
   }
   outcome.exit_code = failed.empty() ? 0 : 2;
-  if (!runs.empty()) outcome.next.push_back("neurolens show " + short_id(runs.back()["run_id"]));
+  if (!runs.empty()) outcome.next.push_back(suggested("show", {{"run", short_id(runs.back()["run_id"])}}));
   outcome.data = groups.size() == 1 ? runs[0] : json{{"runs", runs}, {"failed", failed}};
   return outcome;
 }
@@ -116,18 +116,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_import() {
-  static constexpr Operation kOperation{"import",
-                                        "Import profiles into the ledger",
-                                        "you have a trace file and want a run to look at, query or compare",
-                                        "you only want to look at one file: neurolens FILE does both",
-                                        "neurolens import trace.json.gz",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kWrite,
-                                        {.cli = true, .http = false, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "import",
+      .summary = "Import profiles into the ledger",
+      .use_when = "you have a trace file and want a run to look at, query or compare",
+      .not_when = "you only want to look at one file: neurolens FILE does both",
+      .example = R"({"paths": ["trace.json.gz"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

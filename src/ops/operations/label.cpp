@@ -20,8 +20,7 @@ using store::LabelOrigin;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "run": {"x-run": true},
     "labels": {"type": "array", "items": {"type": "string"}, "x-positional": 2,
                "description": "key=value to set, key= to take your value away; none: list the labels"},
     "force": {"type": "boolean", "description": "let your value count against what the source says"}
@@ -39,9 +38,12 @@ constexpr char kResult[] = R"({
 
 Error conflict(const std::string& run_id, const std::string& key, const std::string& said,
                const std::string& wanted) {
-  return Error{ErrorCode::kConflict, fmt::format("the source says {}={}, not {}={}", key, said, key, wanted),
-               fmt::format("to let your value count: neurolens label {} {} --force", short_id(run_id),
-                           shell_word(key + "=" + wanted))};
+  return Error{ErrorCode::kConflict,
+               fmt::format("the source says {}={}, not {}={}", key, said, key, wanted),
+               "to let your value count: {}",
+               {suggested("label", {{"run", short_id(run_id)},
+                                    {"labels", json::array({key + "=" + wanted})},
+                                    {"force", true}})}};
 }
 
 Error nothing_to_remove(const std::vector<store::Label>& now, const std::string& key) {
@@ -109,12 +111,13 @@ Result<Outcome> run(Context& context, const json& parameters) {
       {"run_id", named.run_id}, {"labels", state["labels"]}, {"past_labels", state["past_labels"]}};
   const std::string id = short_id(named.run_id);
   if (changes.empty()) {
-    outcome.next.push_back("neurolens label " + id + " model=NAME precision=fp16 batch=8");
+    outcome.next.push_back(
+        suggested("label", {{"run", id}, {"labels", {"model=NAME", "precision=fp16", "batch=8"}}}));
   } else {
     const std::string& key = changes[0].key;
     outcome.next.push_back(changes[0].value
-                               ? "neurolens runs --where " + shell_word(key + "=" + *changes[0].value)
-                               : "neurolens label " + id);
+                               ? suggested("runs", {{"where", json::array({key + "=" + *changes[0].value})}})
+                               : suggested("label", {{"run", id}}));
   }
   return outcome;
 }
@@ -156,18 +159,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_label() {
-  static constexpr Operation kOperation{"label",
-                                        "Say what a run is about: model, precision, batch, commit",
-                                        "runs shall be found, grouped or compared by what was run",
-                                        "you want a word without a value: tag; a sentence: note",
-                                        "neurolens label @latest model=llama-3-8b batch=8",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kWrite,
-                                        {.cli = true, .http = true, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "label",
+      .summary = "Say what a run is about: model, precision, batch, commit",
+      .use_when = "runs shall be found, grouped or compared by what was run",
+      .not_when = "you want a word without a value: tag; a sentence: note",
+      .example = R"({"run": "@latest", "labels": ["model=llama-3-8b", "batch=8"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -14,8 +14,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "run": {"x-run": true},
     "names": {"type": "string", "x-host-path": true,
               "description": "YAML file with names: a list of regular expressions; every other name is then a fault"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows of each list"}
@@ -29,15 +28,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   analyze::LintOptions options;
   options.names_file = parameters.value("names", "");
-  options.top = parameters.value("top", 10);
-  if (!options.names_file.empty()) NL_CHECK(may_name_files(context));
+  options.top = parameters["top"];
   NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
   Outcome outcome;
   NL_TRY(outcome.data, analyze::lint_ranges(engine, named.bundle, document, options));
   outcome.data["run_id"] = named.run_id;
   outcome.exit_code = outcome.data["faulty"].get<bool>() ? 1 : 0;
   if (outcome.data["ranges"] != 0)
-    outcome.next.push_back(fmt::format("neurolens analyze {} --window NAME", short_id(named.run_id)));
+    outcome.next.push_back(suggested("analyze", {{"run", short_id(named.run_id)}, {"window", "NAME"}}));
   return outcome;
 }
 
@@ -75,18 +73,18 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_lint() {
   static constexpr Operation kOperation{
-      "lint",
-      "Check the ranges that a program marks: NVTX and user annotations",
-      "you rely on ranges as windows or phases and want to know whether they are sound",
-      "you want to know where the time went: analyze",
-      "neurolens lint @latest",
-      kParameters,
-      kResult,
-      Effect::kRead,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "lint",
+      .summary = "Check the ranges that a program marks: NVTX and user annotations",
+      .use_when = "you rely on ranges as windows or phases and want to know whether they are sound",
+      .not_when = "you want to know where the time went: analyze",
+      .example = R"({"run": "@latest"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -55,7 +55,7 @@ Result<Outcome> run(Context&, const json& parameters) {
     if (info.id.find(part) != std::string_view::npos) metrics.push_back(metric_json(info));
   }
   if (metrics.empty())
-    return Error{ErrorCode::kNotFound, "there is no such metric: " + part, "neurolens metrics lists all"};
+    return Error{ErrorCode::kNotFound, "there is no such metric: " + part, "{} lists all", {{"metrics"}}};
   if (part.empty()) {
     outcome.data["classes"] = classes_json();
     outcome.data["idle_causes"] = idle_causes_json();
@@ -81,18 +81,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_metrics() {
-  static constexpr Operation kOperation{"metrics",
-                                        "List the metrics with their definitions",
-                                        "you want to know what a figure means, or write a rule",
-                                        "you want the values of a run: analyze --json",
-                                        "neurolens metrics idle",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kRead,
-                                        {.cli = true, .http = true, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "metrics",
+      .summary = "List the metrics with their definitions",
+      .use_when = "you want to know what a figure means, or write a rule",
+      .not_when = "you want the values of a run: analyze --json",
+      .example = R"({"name": "idle"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

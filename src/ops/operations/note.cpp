@@ -15,9 +15,8 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
-    "text": {"type": "string", "x-positional": 2, "description": "the note to add; none: list the notes"},
+    "run": {"x-run": true},
+    "text": {"type": "string", "x-positional": 2, "x-prose": true, "description": "the note to add; none: list the notes"},
     "remove": {"type": "integer", "minimum": 1, "description": "number of a note to take away"}
   }})";
 
@@ -33,7 +32,8 @@ Result<void> change(const Context& context, store::State& state, const std::stri
   if (removed) return {};
   return Error{ErrorCode::kNotFound,
                fmt::format("the run has no note {}", parameters["remove"].get<int64_t>()),
-               "neurolens note " + short_id(run_id) + " lists them"};
+               "{} lists them",
+               {suggested("note", {{"run", short_id(run_id)}})}};
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
@@ -53,8 +53,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
   outcome.data = {{"run_id", named.run_id}, {"notes", json::array()}};
   for (const auto& note : notes) outcome.data["notes"].push_back(note_json(note));
   const std::string id = short_id(named.run_id);
-  outcome.next.push_back(notes.empty() ? "neurolens note " + id + " \"what was tried\""
-                                       : "neurolens show " + id);
+  outcome.next.push_back(notes.empty() ? suggested("note", {{"run", id}, {"text", "what was tried"}})
+                                       : suggested("show", {{"run", id}}));
   return outcome;
 }
 
@@ -83,18 +83,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_note() {
-  static constexpr Operation kOperation{"note",
-                                        "Write a note to a run, or read its notes",
-                                        "something about a run is worth a sentence",
-                                        "runs shall be found by it: label or tag",
-                                        "neurolens note @latest \"first run with the new kernel\"",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kWrite,
-                                        {.cli = true, .http = true, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "note",
+      .summary = "Write a note to a run, or read its notes",
+      .use_when = "something about a run is worth a sentence",
+      .not_when = "runs shall be found by it: label or tag",
+      .example = R"({"run": "@latest", "text": "first run with the new kernel"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -19,35 +19,35 @@ using nlohmann::json;
 constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false,
   "properties": {
-    "model": {"type": "string", "x-positional": 1, "x-file": true,
+    "model": {"type": "string", "x-positional": 1, "x-host-path": true,
               "description": "a model (.onnx, .xml), an engine of TensorRT (.engine, .plan), or Python: script.py, script.py:function, module:function"},
-    "arguments": {"type": "array", "items": {"type": "string"}, "x-positional": 2,
+    "arguments": {"type": "array", "items": {"type": "string"}, "x-positional": 2, "x-behind-dashes": true,
                   "description": "arguments of the script, behind --"},
     "backend": {"type": "string", "enum": ["onnxruntime", "openvino", "trtexec", "python"],
                 "description": "what runs it (default: what its name says; onnxruntime for .onnx)"},
-    "python": {"type": "string", "default": "python3",
+    "python": {"type": "string", "x-own-default": "python3", "x-host-path": true,
                "description": "the Python that runs scripts, functions and OpenVINO; it must have the package neurolens"},
-    "passes": {"type": "string", "x-file": true,
+    "passes": {"type": "string", "x-host-path": true,
                "description": "instead of a model: the folder in which neurolens.profile of the Python package has left what it measured"},
-    "inputs": {"type": "string", "x-file": true,
+    "inputs": {"type": "string", "x-host-path": true,
                "description": "inputs of the model (.npz); those that are not in it are made up from the model's shapes"},
     "size": {"type": "array", "items": {"type": "string"},
              "description": "name=number for a size that the model leaves open, such as batch=8; may be repeated"},
     "shape": {"type": "array", "items": {"type": "string"},
               "description": "input=AxBxC, the shape of an input that is made up; may be repeated"},
-    "provider": {"type": "string", "default": "CPU", "description": "execution provider: CPU, CUDA, TensorRT, ..."},
+    "provider": {"type": "string", "x-own-default": "CPU", "description": "execution provider: CPU, CUDA, TensorRT, ..."},
     "threads": {"type": "integer", "minimum": 1, "maximum": 1024,
                 "description": "threads within a node (default: the library's choice)"},
     "inter_threads": {"type": "integer", "minimum": 1, "maximum": 1024,
                       "description": "run independent nodes side by side, on so many threads"},
-    "optimize": {"type": "string", "enum": ["none", "basic", "extended", "all"], "default": "all",
+    "optimize": {"type": "string", "enum": ["none", "basic", "extended", "all"], "x-own-default": "all",
                  "description": "optimisation of the graph"},
     "warm_up": {"type": "integer", "minimum": 1, "maximum": 10000,
                 "description": "runs before those that count (default: 3; of whole scripts none)"},
     "iterations": {"type": "integer", "minimum": 1, "maximum": 10000,
                    "description": "runs with the profiler and as many without (default: 10 to 200, as fit into --seconds; of whole scripts 1)"},
     "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 5, "description": "time for all of them"},
-    "library": {"type": "string", "x-file": true,
+    "library": {"type": "string", "x-host-path": true,
                 "description": "libonnxruntime.so (default: NEUROLENS_ONNXRUNTIME, the system's, that of python3)"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 3600,
                    "description": "seconds after which all is stopped"},
@@ -117,10 +117,11 @@ std::vector<std::string> labelled_files(const json& parameters) {
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(may_name_files(context));
   if (parameters.contains("model") == parameters.contains("passes"))
-    return Error{ErrorCode::kBadInput, "what is to be profiled? Either a model or --passes",
-                 "neurolens profile model.onnx"};
+    return Error{ErrorCode::kBadInput,
+                 "what is to be profiled? Either a model or --passes",
+                 "{}",
+                 {suggested("profile", {{"model", "model.onnx"}})}};
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const auto given,
          given_labels(labelled_files(parameters), parameters.value("set", std::vector<std::string>())));
@@ -137,19 +138,21 @@ Result<Outcome> run(Context& context, const json& parameters) {
 
 const Operation& operation_profile() {
   static constexpr Operation kOperation{
-      "profile",
-      "Run a model, script or function with and without its profiler, and keep both as a run",
-      "you have a model (ONNX, OpenVINO, TensorRT) or Python code (PyTorch, TensorFlow) and want to know "
-      "where its time goes",
-      "you have a profile already: import; kernels of an NVIDIA GPU: deep; other programs: record",
-      "neurolens profile model.onnx --size batch=8 --threads 4",
-      kParameters,
-      kResult,
-      Effect::kExec,
-      {.cli = true, .http = false, .mcp = true},
-      Stream::kNone,
-      run,
-      profile_text};
+      .name = "profile",
+      .summary = "Run a model, script or function with and without its profiler, and keep both as a run",
+      .use_when =
+          "you have a model (ONNX, OpenVINO, TensorRT) or Python code (PyTorch, TensorFlow) and want to know "
+          "where its time goes",
+      .not_when =
+          "you have a profile already: import; kernels of an NVIDIA GPU: deep; other programs: record",
+      .example = R"({"model": "model.onnx", "size": ["batch=8"], "threads": 4})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kExec,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .run = run,
+      .text = profile_text,
+  };
   return kOperation;
 }
 

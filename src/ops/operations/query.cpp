@@ -1,16 +1,15 @@
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <array>
 #include <charconv>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "assemble/assemble.h"
-#include "base/files.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
+#include "store/sql_workers.h"
 #include "store/user_query.h"
 
 namespace nl::ops {
@@ -21,11 +20,10 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run", "sql"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
-    "sql": {"type": "string", "x-positional": 2, "description": "one SELECT over the tables of: neurolens schema"},
+    "run": {"x-run": true},
+    "sql": {"type": "string", "x-positional": 2, "x-prose": true, "description": "one SELECT over the tables of: neurolens schema"},
     "format": {"type": "string", "enum": ["table", "csv", "json", "parquet"], "description": "default: table"},
-    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600, "x-hard-limit": true,
+    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600,
                 "description": "give up after so many seconds"}
   }})";
 
@@ -129,9 +127,39 @@ class RowStream {
   int64_t rows_ = 0;
 };
 
+/// Where the SQL runs: in a process of its own, or here, and then this process ends if the engine is deaf.
+class QueryRunner {
+ public:
+  QueryRunner(const Context& context, const store::QueryLimits& limits) : context_(context), limits_(limits) {
+    if (context.sql_workers == nullptr) engine_.emplace(store::query_engine(limits));
+  }
+
+  Result<void> rows(const std::string& bundle, const std::string& sql, const store::QuerySink& sink) {
+    if (!engine_) return context_.sql_workers->query(bundle, sql, limits_, sink);
+    NL_TRY(const auto files, store::run_files(bundle));
+    const auto limit = hard_limit();
+    return store::run_user_query(*engine_, files, sql, limits_, sink);
+  }
+  Result<void> parquet(const std::string& bundle, const std::string& sql) {
+    if (!engine_) return context_.sql_workers->query_as_parquet(bundle, sql, limits_, context_.bytes);
+    NL_TRY(const auto files, store::run_files(bundle));
+    const auto limit = hard_limit();
+    return store::stream_user_query_as_parquet(*engine_, files, sql, limits_, context_.bytes);
+  }
+
+ private:
+  std::shared_ptr<void> hard_limit() const {
+    constexpr int kGrace = 2;  // seconds in which the engine may stop by itself
+    return context_.end_process_after ? context_.end_process_after(limits_.seconds + kGrace) : nullptr;
+  }
+
+  const Context& context_;
+  const store::QueryLimits& limits_;
+  std::optional<store::EngineStart> engine_;
+};
+
 /// Rows as JSON for the envelope and for the text table; stops when there are too many.
-Result<Outcome> collect(store::EngineStart& engine, const store::RunFiles& files, const std::string& sql,
-                        const store::QueryLimits& limits) {
+Result<Outcome> collect(QueryRunner& runner, const std::string& bundle, const std::string& sql) {
   Outcome outcome;
   outcome.data = {{"columns", json::array()}, {"rows", json::array()}, {"truncated", false}};
   std::vector<store::ResultColumn> columns;
@@ -154,7 +182,7 @@ Result<Outcome> collect(store::EngineStart& engine, const store::RunFiles& files
     outcome.data["rows"].push_back(std::move(row));
     return {};
   };
-  const auto done = store::run_user_query(engine, files, sql, limits, sink);
+  const auto done = runner.rows(bundle, sql, sink);
   if (!done && done.error().message != stop) return done.error();
   if (outcome.data["truncated"]) {
     outcome.warnings.push_back(fmt::format("only the first {} rows; --format csv, json or parquet gives all",
@@ -163,66 +191,24 @@ Result<Outcome> collect(store::EngineStart& engine, const store::RunFiles& files
   return outcome;
 }
 
-/// A file without a name: nothing is left of it, however the process ends.
-class NamelessFile {
- public:
-  static Result<NamelessFile> create() {
-    const char* folder = std::getenv("TMPDIR");
-    std::string path =
-        std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/neurolens-query-XXXXXX";
-    const int fd = ::mkostemp(path.data(), O_CLOEXEC);
-    if (fd < 0) return errno_error("cannot create", path, errno);
-    ::unlink(path.c_str());
-    return NamelessFile(fd);
-  }
-  NamelessFile(NamelessFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  NamelessFile& operator=(NamelessFile&&) = delete;
-  ~NamelessFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  /// Under which this process can open it once more.
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-
- private:
-  explicit NamelessFile(int fd) : fd_(fd) {}
-  int fd_;
-};
-
-Result<void> copy_file(Context& context, const std::string& path) {
-  NL_TRY(File file, File::open_to_read(path));
-  std::vector<char> piece(1 << 18);
-  for (;;) {
-    NL_TRY(const size_t n, file.read(piece.data(), piece.size()));
-    if (n == 0) return {};
-    NL_CHECK(context.bytes({piece.data(), n}));
-  }
-}
-
-Result<void> stream_parquet(Context& context, store::EngineStart& engine, const store::RunFiles& files,
-                            const std::string& sql, const store::QueryLimits& limits) {
-  NL_TRY(const NamelessFile file, NamelessFile::create());
-  NL_CHECK(store::run_user_query_to_parquet(engine, files, sql, limits, file.path()));
-  return copy_file(context, file.path());
-}
-
 Result<Outcome> run(Context& context, const json& parameters) {
   store::QueryLimits limits;
   limits.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  limits.seconds = parameters.value("seconds", 600);
+  limits.seconds = parameters["seconds"];
   limits.cancelled = context.cancelled;
-  store::EngineStart engine(store::query_engine(limits));
+  limits.temp_folder = context.environment->temp_folder();
+  QueryRunner runner(context, limits);
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_CHECK(assemble::ensure_derived(named.bundle));
-  NL_TRY(const auto files, store::run_files(named.bundle));
   const std::string sql = parameters["sql"];
   const std::string format = parameters.value("format", "table");
-  if (format == "table" || !context.bytes) return collect(engine, files, sql, limits);
+  if (format == "table" || !context.bytes) return collect(runner, named.bundle, sql);
   if (format == "parquet") {
-    NL_CHECK(stream_parquet(context, engine, files, sql, limits));
+    NL_CHECK(runner.parquet(named.bundle, sql));
     return Outcome{};
   }
   RowStream rows(context, format);
-  NL_CHECK(store::run_user_query(engine, files, sql, limits, rows.sink()));
+  NL_CHECK(runner.rows(named.bundle, sql, rows.sink()));
   NL_CHECK(rows.finish());
   return Outcome{};
 }
@@ -256,18 +242,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_query() {
   static constexpr Operation kOperation{
-      "query",
-      "Run one SQL SELECT over the tables of a run",
-      "you need figures that no other command prints, or rows for another tool",
-      "a summary is enough: show",
-      "neurolens query @latest \"SELECT name, sum(dur_ns) FROM kernels GROUP BY 1\"",
-      kParameters,
-      kResult,
-      Effect::kRead,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kRows,
-      run,
-      text};
+      .name = "query",
+      .summary = "Run one SQL SELECT over the tables of a run",
+      .use_when = "you need figures that no other command prints, or rows for another tool",
+      .not_when = "a summary is enough: show",
+      .example = R"({"run": "@latest", "sql": "SELECT name, sum(dur_ns) FROM kernels GROUP BY 1"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .stream = Stream::kRows,
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -1,10 +1,10 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 
+#include "base/aside.h"
 #include "base/files.h"
 #include "base/path_text.h"
 #include "capture/document.h"
@@ -26,9 +26,9 @@ using nlohmann::json;
 constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false,
   "properties": {
-    "command": {"type": "array", "items": {"type": "string"}, "x-positional": 1,
+    "command": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-host-path": true, "x-behind-dashes": true,
                 "description": "the program and its arguments, behind --"},
-    "folder": {"type": "string", "x-file": true, "description": "folder to run it in (default: this one)"},
+    "folder": {"type": "string", "x-host-path": true, "description": "folder to run it in (default: this one)"},
     "silent": {"type": "boolean", "description": "do not show what the program writes; it is kept all the same"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800,
                    "description": "seconds after which the program is asked to end (default: none)"},
@@ -77,7 +77,7 @@ std::string recordings_folder(const Context& context) {
 
 Result<std::string> new_folder(const Context& context) {
   const std::string folder =
-      fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), ::getpid());
+      fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), unique_text());
   NL_CHECK(make_folders(folder + "/artifacts"));
   return folder;
 }
@@ -97,7 +97,7 @@ capture::RecorderOptions recorder_options(const json& parameters, const std::str
   constexpr int64_t kMegabyte = 1'000'000;
   capture::RecorderOptions options;
   options.folder = folder + "/markers";
-  options.limit_bytes = parameters.value("limit", int64_t{4096}) * kMegabyte;
+  options.limit_bytes = parameters["limit"].get<int64_t>() * kMegabyte;
   options.with_gpu = !parameters.value("leave_gpu", false);
   if (parameters.contains("wait")) options.wait_ms = parameters["wait"].get<int>();
   if (parameters.contains("ring")) {
@@ -114,10 +114,12 @@ capture::WorkloadOptions workload_options(const Context& context, const json& pa
   options.folder = parameters.value("folder", "");
   options.artifacts = folder + "/artifacts";
   options.echo = !parameters.value("silent", false);
+  options.input = context.workload_input;
+  options.surroundings = context.environment;
   if (parameters.contains("time_limit"))
     options.time_limit = std::chrono::seconds(parameters["time_limit"].get<int64_t>());
   options.watch = [&context]() -> Result<void> {
-    if (context.cancelled()) return Error{ErrorCode::kUnavailable, "interrupted"};
+    if (context.cancelled()) return Error{ErrorCode::kCancelled, "interrupted"};
     return {};
   };
   return options;
@@ -194,17 +196,18 @@ Result<json> import_dump(Context context, const std::string& folder, const captu
 }
 
 /// What another tool has asked for is left to it.
-void warn_of_other_tools(std::vector<std::string>& warnings) {
+void warn_of_other_tools(const Environment& surroundings, std::vector<std::string>& warnings) {
   for (const auto& [variable, what] : {std::pair{wire::kNvtxVariable, "ranges of NVTX go to"},
                                        std::pair{wire::kCudaVariable, "GPU work is left to"}}) {
-    if (const char* const path = std::getenv(variable))
-      warnings.push_back(fmt::format("{} is set: {} {}", variable, what, path));
+    if (surroundings.has(variable))
+      warnings.push_back(fmt::format("{} is set: {} {}", variable, what, surroundings.get(variable)));
   }
 }
 
 json describe(const Context& context, const capture::WorkloadOptions& workload) {
-  json document = capture::describe_capture(
-      context.command, workload.folder.empty() ? std::filesystem::current_path().string() : workload.folder);
+  json document =
+      capture::describe_capture(*context.environment, context.command,
+                                workload.folder.empty() ? context.environment->folder() : workload.folder);
   document["clock"] = capture::clock_pair_json(wire::read_clock_pair());
   return document;
 }
@@ -219,7 +222,8 @@ struct Recorded {
 Result<Recorded> run_recorded(const capture::RecorderOptions& recorder, capture::WorkloadOptions& workload,
                               const json& parameters, const std::string& folder) {
   Recorded recorded;
-  const auto telemetry = capture::GpuTelemetry::start(folder + "/artifacts/" + kTelemetryFile);
+  const auto telemetry =
+      capture::GpuTelemetry::start(*workload.surroundings, folder + "/artifacts/" + kTelemetryFile);
   NL_TRY(recorded.markers, capture::record_around(recorder, [&](const auto& environment) -> Result<void> {
            workload.environment = environment;
            NL_TRY(recorded.samples, run_sampled(parameters, folder, [&]() -> Result<void> {
@@ -238,7 +242,7 @@ Result<Outcome> outcome_of(Context& context, store::Ledger& ledger, const std::s
   const std::string run_id = outcome.data["run_id"];
   NL_CHECK(apply_labels(context, ledger, run_id, given, outcome.warnings));
   outcome.exit_code = recorded.workload.process.exit_code == 0 ? 0 : 1;
-  outcome.next = {"neurolens show " + short_id(run_id)};
+  outcome.next = {suggested("show", {{"run", short_id(run_id)}})};
   return outcome;
 }
 
@@ -248,6 +252,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   NL_TRY(const std::string folder, new_folder(context));
   auto recorder = recorder_options(parameters, folder);
   auto workload = workload_options(context, parameters, folder);
+  recorder.surroundings = context.environment;
   recorder.slow_scope = std::move(slow);
   std::optional<FlightDumps> dumps;
   if (recorder.is_flight_recorder) {
@@ -269,7 +274,7 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   NL_TRY(Outcome outcome, outcome_of(context, ledger, folder, *recorded, given));
   outcome.data["workload"] = document["workload"];
   warn(outcome.data, outcome.warnings);
-  warn_of_other_tools(outcome.warnings);
+  warn_of_other_tools(*context.environment, outcome.warnings);
   const auto& notices = recorded->markers.notices;
   outcome.warnings.insert(outcome.warnings.end(), notices.begin(), notices.end());
   return outcome;
@@ -294,24 +299,26 @@ Result<Outcome> recover_all(Context& context, store::Ledger& ledger) {
     }
   }
   if (!outcome.data["runs"].empty())
-    outcome.next = {"neurolens show " + short_id(outcome.data["runs"].back()["run_id"])};
+    outcome.next = {suggested("show", {{"run", short_id(outcome.data["runs"].back()["run_id"])}})};
   return outcome;
 }
 
 Result<Outcome> dump_all(const Context& context) {
   Outcome outcome;
   NL_TRY(outcome.data["runs"], dump_recordings(recordings_folder(context), context.cancelled));
-  outcome.next = {"neurolens show " + short_id(outcome.data["runs"].back()["run_id"])};
+  outcome.next = {suggested("show", {{"run", short_id(outcome.data["runs"].back()["run_id"])}})};
   return outcome;
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(may_name_files(context));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   if (parameters.value("recover", false)) return recover_all(context, ledger);
   if (parameters.value("dump", false)) return dump_all(context);
   if (!parameters.contains("command") || parameters["command"].empty())
-    return Error{ErrorCode::kBadInput, "no command to record", "neurolens record -- python serve.py"};
+    return Error{ErrorCode::kBadInput,
+                 "no command to record",
+                 "{}",
+                 {suggested("record", {{"command", {"python", "serve.py"}}})}};
   return record(context, ledger, parameters);
 }
 
@@ -342,19 +349,21 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_record() {
   static constexpr Operation kOperation{
-      "record",
-      "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
-      "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA "
-      "GPUs",
-      "you want counters of kernels: deep; the nodes of an ONNX model: profile",
-      "neurolens record -- python serve.py",
-      kParameters,
-      kResult,
-      Effect::kExec,
-      {.cli = true, .http = false, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "record",
+      .summary =
+          "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
+      .use_when =
+          "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA "
+          "GPUs",
+      .not_when = "you want counters of kernels: deep; the nodes of an ONNX model: profile",
+      .example = R"({"command": ["python", "serve.py"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kExec,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

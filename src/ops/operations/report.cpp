@@ -20,10 +20,9 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "run": {"x-run": true},
     "format": {"type": "string", "default": "md,html,json", "description": "what to write, of md, html and json"},
-    "output": {"type": "string", "x-short": "o", "x-file": true, "x-host-path": true,
+    "output": {"type": "string", "x-short": "o", "x-host-path": true,
                "description": "folder for the reports; it is made if it is not there"},
     "window": {"type": "string", "default": "whole",
                "description": "whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
@@ -34,7 +33,7 @@ constexpr char kParameters[] = R"({
     "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
     "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
               "description": "folder with rules of your own"},
-    "verify": {"type": "string", "x-file": true, "x-host-path": true,
+    "verify": {"type": "string", "x-host-path": true,
                "description": "a report.json: compute every figure of it again and say what differs"}
   }})";
 
@@ -47,8 +46,12 @@ constexpr char kResult[] = R"({
 constexpr size_t kDifferencesShown = 50;
 constexpr const char* kOptions[] = {"window", "top", "phase", "peaks", "rules"};
 
-Error bad_input(std::string message, std::string hint) {
-  return Error{ErrorCode::kBadInput, std::move(message), std::move(hint)};
+Error bad_input(std::string message, std::string hint, std::vector<SuggestedCall> calls = {}) {
+  return Error{ErrorCode::kBadInput, std::move(message), std::move(hint), std::move(calls)};
+}
+
+SuggestedCall report_to_folder() {
+  return suggested("report", {{"run", "RUN"}, {"output", "DIR"}});
 }
 
 Result<std::set<std::string>> formats_of(const std::string& text) {
@@ -66,7 +69,7 @@ Result<std::set<std::string>> formats_of(const std::string& text) {
 
 /// Those of the parameters that change figures.
 json options_of(const json& parameters) {
-  json options = {{"window", "whole"}, {"top", 10}};
+  json options;
   for (const char* key : kOptions) {
     if (parameters.contains(key)) options[key] = parameters[key];
   }
@@ -87,9 +90,9 @@ Documents documents_of(const report::Report& report, const std::set<std::string>
 
 Result<Outcome> write_reports(Context& context, const json& parameters) {
   if (!parameters.contains("output"))
-    return bad_input("no folder for the reports", "name one: neurolens report RUN --output DIR");
+    return bad_input("no folder for the reports", "name one: {}", {report_to_folder()});
   const std::string folder = parameters["output"];
-  NL_TRY(const auto formats, formats_of(parameters.value("format", "md,html,json")));
+  NL_TRY(const auto formats, formats_of(parameters["format"]));
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto report, make_run_report(context, named, options_of(parameters)));
   NL_CHECK(make_folders(folder));
@@ -100,7 +103,7 @@ Result<Outcome> write_reports(Context& context, const json& parameters) {
     outcome.data["files"].push_back({{"name", name}, {"bytes", text.size()}});
   }
   if (formats.contains("json"))
-    outcome.next.push_back("neurolens report --verify " + folder + "/report.json");
+    outcome.next.push_back(suggested("report", {{"verify", folder + "/report.json"}}));
   return outcome;
 }
 
@@ -119,8 +122,7 @@ Result<json> read_report(const std::string& path) {
                     report["options"].is_object() && report.contains("metrics") &&
                     report["metrics"].is_object() && report["labels"].is_object();
   if (!ours)
-    return bad_input("not a report.json of neurolens: " + path,
-                     "neurolens report RUN --output DIR makes one");
+    return bad_input("not a report.json of neurolens: " + path, "{} makes one", {report_to_folder()});
   return report;
 }
 
@@ -184,9 +186,8 @@ Result<Outcome> verify_report(Context& context, const json& parameters) {
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(may_name_files(context));
   if (parameters.contains("verify") == parameters.contains("run"))
-    return bad_input("name a run, or a report with --verify", "neurolens report RUN --output DIR");
+    return bad_input("name a run, or a report with --verify", "{}", {report_to_folder()});
   return parameters.contains("verify") ? verify_report(context, parameters)
                                        : write_reports(context, parameters);
 }
@@ -214,18 +215,18 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_report() {
   static constexpr Operation kOperation{
-      "report",
-      "Write the analysis of a run as Markdown, HTML and JSON, or check such a report",
-      "others should read where the time of a run went, or a report must be proved",
-      "the terminal is enough: analyze",
-      "neurolens report @latest --output reports",
-      kParameters,
-      kResult,
-      Effect::kWrite,
-      {.cli = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "report",
+      .summary = "Write the analysis of a run as Markdown, HTML and JSON, or check such a report",
+      .use_when = "others should read where the time of a run went, or a report must be proved",
+      .not_when = "the terminal is enough: analyze",
+      .example = R"({"run": "@latest", "output": "reports"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

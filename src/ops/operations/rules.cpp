@@ -22,11 +22,11 @@ constexpr char kParameters[] = R"({
   "properties": {
     "action": {"type": "string", "enum": ["list", "show", "check"], "x-positional": 1,
                "description": "list (the default): all rules; show: one rule; check: try rule files"},
-    "targets": {"type": "array", "items": {"type": "string"}, "x-positional": 2, "x-file": true,
+    "targets": {"type": "array", "items": {"type": "string"}, "x-positional": 2, "x-host-path": {"action": "check"},
                 "description": "show: the id of a rule; check: files that hold one rule each"},
-    "rules": {"type": "array", "items": {"type": "string"}, "x-file": true,
+    "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
               "description": "a folder of your own rules; a rule of the same id takes the place of the built-in one"},
-    "case": {"type": "string", "x-file": true,
+    "case": {"type": "string", "x-host-path": true,
              "description": "check: metrics to evaluate the rules on, as metrics: {id: number}, absent: {id: reason}"}
   }})";
 
@@ -97,19 +97,24 @@ Result<Outcome> list_rules(store::Connection& connection, const json& parameters
   Outcome outcome;
   outcome.data = {{"rules", json::array()}, {"replaced", replaced_json(set)}};
   for (const auto& rule : set.rules) outcome.data["rules"].push_back(head_json(rule));
-  outcome.next.push_back("neurolens rules show " + set.rules.front().id);
+  outcome.next.push_back(
+      suggested("rules", {{"action", "show"}, {"targets", json::array({set.rules.front().id})}}));
   return outcome;
+}
+
+SuggestedCall show_one() {
+  return suggested("rules", {{"action", "show"}, {"targets", json::array({"ID"})}});
 }
 
 Result<Outcome> show_rule(store::Connection& connection, const std::vector<std::string>& targets,
                           const json& parameters) {
   if (targets.size() != 1) {
-    return Error{ErrorCode::kBadInput, "show takes the id of one rule", "neurolens rules show ID"};
+    return Error{ErrorCode::kBadInput, "show takes the id of one rule", "{}", {show_one()}};
   }
   NL_TRY(const auto set, loaded(connection, parameters));
   const Rule* rule = set.find(targets[0]);
   if (rule == nullptr) {
-    return Error{ErrorCode::kNotFound, "no rule is called: " + targets[0], "neurolens rules lists them"};
+    return Error{ErrorCode::kNotFound, "no rule is called: " + targets[0], "{} lists them", {{"rules"}}};
   }
   Outcome outcome;
   outcome.data = {{"rule", rule_json(*rule)}};
@@ -165,7 +170,11 @@ Result<std::optional<analyze::MetricSet>> case_of(const json& parameters) {
 
 Result<Outcome> check_files(store::Connection& connection, const std::vector<std::string>& paths,
                             const json& parameters) {
-  if (paths.empty()) return Error{ErrorCode::kBadInput, "no file to check", "neurolens rules check FILE..."};
+  if (paths.empty())
+    return Error{ErrorCode::kBadInput,
+                 "no file to check",
+                 "{}",
+                 {suggested("rules", {{"action", "check"}, {"targets", json::array({"FILE..."})}})}};
   NL_TRY(const auto metrics, case_of(parameters));
   std::vector<analyze::RuleText> sources;
   for (const auto& path : paths) {
@@ -188,21 +197,19 @@ Result<Outcome> check_files(store::Connection& connection, const std::vector<std
   return outcome;
 }
 
-Result<void> check_paths(const Context& context, const std::string& action, const json& parameters) {
-  const bool paths = action == "check" || parameters.contains("rules") || parameters.contains("case");
-  return paths ? may_name_files(context) : Result<void>();
-}
-
-Result<Outcome> run(Context& context, const json& parameters) {
+Result<Outcome> run(Context&, const json& parameters) {
   const std::string action = parameters.value("action", "list");
   const auto targets = parameters.value("targets", std::vector<std::string>());
   if (action == "list" && !targets.empty()) {
-    return Error{ErrorCode::kBadInput, "too much: " + targets[0], "neurolens rules show ID"};
+    return Error{ErrorCode::kBadInput, "too much: " + targets[0], "{}", {show_one()}};
   }
   if (action != "check" && parameters.contains("case")) {
-    return Error{ErrorCode::kBadInput, "--case goes with check", "neurolens rules check FILE --case FILE"};
+    return Error{
+        ErrorCode::kBadInput,
+        "--case goes with check",
+        "{}",
+        {suggested("rules", {{"action", "check"}, {"targets", json::array({"FILE"})}, {"case", "FILE"}})}};
   }
-  NL_CHECK(check_paths(context, action, parameters));
   NL_TRY(const auto engine, store::Engine::open({}));
   NL_TRY(auto connection, engine->connect());
   if (action == "check") return check_files(connection, targets, parameters);
@@ -306,18 +313,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_rules() {
-  static constexpr Operation kOperation{"rules",
-                                        "List and show the rules behind findings, check rules of your own",
-                                        "you want to know why a finding was made, or write a rule",
-                                        "you want what the rules say of a run: analyze",
-                                        "neurolens rules show launch_bound",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kRead,
-                                        {.cli = true, .http = true, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "rules",
+      .summary = "List and show the rules behind findings, check rules of your own",
+      .use_when = "you want to know why a finding was made, or write a rule",
+      .not_when = "you want what the rules say of a run: analyze",
+      .example = R"({"action": "show", "targets": ["launch_bound"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

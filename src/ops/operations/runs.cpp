@@ -74,7 +74,7 @@ Result<std::vector<store::Condition>> conditions(const json& parameters) {
 }
 
 store::SortOrder sort_order(const json& parameters) {
-  store::SortOrder order{parameters.value("sort", "imported"), parameters.value("reverse", false)};
+  store::SortOrder order{parameters["sort"], parameters.value("reverse", false)};
   if (order.key.starts_with('-')) {
     order.key.erase(0, 1);
     order.reverse = !order.reverse;
@@ -132,21 +132,21 @@ Result<json> groups_json(store::Ledger& ledger, const std::vector<store::RunGrou
 void add_next(Outcome& outcome) {
   const json& data = outcome.data;
   if (data["total"] == 0) {
-    outcome.next.push_back("neurolens import trace.json.gz");
+    outcome.next.push_back(suggested("import", {{"paths", json::array({"trace.json.gz"})}}));
   } else if (data["matching"] == 0) {
-    outcome.next.push_back("neurolens runs --facets");
+    outcome.next.push_back(suggested("runs", {{"facets", ""}}));
   } else if (data.contains("groups") && !data["groups"].empty()) {
-    outcome.next.push_back("neurolens show " + short_id(data["groups"][0]["newest_run_id"]));
+    outcome.next.push_back(suggested("show", {{"run", short_id(data["groups"][0]["newest_run_id"])}}));
   } else if (!data["runs"].empty()) {
-    outcome.next.push_back("neurolens show " + short_id(data["runs"][0]["run_id"]));
+    outcome.next.push_back(suggested("show", {{"run", short_id(data["runs"][0]["run_id"])}}));
   }
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto where, conditions(parameters));
   const store::SortOrder order = sort_order(parameters);
-  const int64_t limit = parameters.value("limit", int64_t{30});
-  const int64_t offset = parameters.value("offset", int64_t{0});
+  const int64_t limit = parameters["limit"];
+  const int64_t offset = parameters["offset"];
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(auto search, store::RunSearch::start(ledger.index(), where));
   NL_TRY(const int64_t total, ledger.count());
@@ -310,18 +310,18 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_runs() {
   static constexpr Operation kOperation{
-      "runs",
-      "List, filter, sort, group and count the runs of the ledger",
-      "you want to know what is there, or the id of a run",
-      "you want figures of one run: show",
-      "neurolens runs --where model=llama-3-8b --where 'batch>=8' --sort batch",
-      kParameters,
-      kResult,
-      Effect::kRead,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "runs",
+      .summary = "List, filter, sort, group and count the runs of the ledger",
+      .use_when = "you want to know what is there, or the id of a run",
+      .not_when = "you want figures of one run: show",
+      .example = R"({"where": ["model=llama-3-8b", "batch>=8"], "sort": "batch"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -20,7 +20,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "what": {"type": "string", "x-positional": 1,
              "description": "a table, operations, print or validate; nothing: all tables"},
-    "target": {"type": "string", "x-positional": 2, "x-file": true,
+    "target": {"type": "string", "x-positional": 2, "x-host-path": {"what": "validate"},
                "description": "print: run or run-file (the default), whose JSON Schema is written; validate: a run file, a run.json or a bundle folder"}}})";
 
 constexpr char kResult[] = R"({
@@ -48,17 +48,21 @@ Result<Outcome> print_schema(const std::string& of) {
   } else if (of.empty() || of == "run-file") {
     outcome.data = {{"run_file_schema", model::run_file_schema()}};
   } else {
-    return Error{ErrorCode::kNotFound, "no document is called: " + of,
-                 "neurolens schema print run, or run-file"};
+    return Error{ErrorCode::kNotFound,
+                 "no document is called: " + of,
+                 "{}, or run-file",
+                 {suggested("schema", {{"what", "print"}, {"target", "run"}})}};
   }
   return outcome;
 }
 
 Result<Outcome> validate(Context& context, const std::string& path) {
   if (path.empty()) {
-    return Error{ErrorCode::kBadInput, "no file to validate", "neurolens schema validate FILE"};
+    return Error{ErrorCode::kBadInput,
+                 "no file to validate",
+                 "{}",
+                 {suggested("schema", {{"what", "validate"}, {"target", "FILE"}})}};
   }
-  NL_CHECK(may_name_files(context));
   NL_TRY(const Validation result, validate_path(context, path));
   json errors = json::array();
   for (const auto& [pointer, message] : result.faults) {
@@ -75,7 +79,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   const std::string target = parameters.value("target", "");
   if (what == "print") return print_schema(target);
   if (what == "validate") return validate(context, target);
-  if (!target.empty()) return Error{ErrorCode::kBadInput, "too much: " + target, "neurolens schema --help"};
+  if (!target.empty()) return Error{ErrorCode::kBadInput, "too much: " + target, "{} --help", {{"schema"}}};
   if (what == "run") return print_schema(what);
   Outcome outcome;
   if (what == "operations") {
@@ -88,10 +92,11 @@ Result<Outcome> run(Context& context, const json& parameters) {
     if (what.empty() || what == table.name) outcome.data["tables"].push_back(table_json(table));
   }
   if (outcome.data["tables"].empty()) {
-    return Error{ErrorCode::kNotFound, "no table is called: " + what, "neurolens schema lists them"};
+    return Error{ErrorCode::kNotFound, "no table is called: " + what, "{} lists them", {{"schema"}}};
   }
-  outcome.next.push_back(
-      "neurolens query @latest \"SELECT name, count(*), sum(dur_ns) FROM kernels GROUP BY name\"");
+  outcome.next.push_back(suggested(
+      "query",
+      {{"run", "@latest"}, {"sql", "SELECT name, count(*), sum(dur_ns) FROM kernels GROUP BY name"}}));
   return outcome;
 }
 
@@ -133,18 +138,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_schema() {
-  static constexpr Operation kOperation{"schema",
-                                        "Show tables and columns, print JSON Schemas, validate documents",
-                                        "you write SQL for query, or write or read runs with another tool",
-                                        "you want the content of a run: show or query",
-                                        "neurolens schema validate run.json",
-                                        kParameters,
-                                        kResult,
-                                        Effect::kRead,
-                                        {.cli = true, .http = true, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "schema",
+      .summary = "Show tables and columns, print JSON Schemas, validate documents",
+      .use_when = "you write SQL for query, or write or read runs with another tool",
+      .not_when = "you want the content of a run: show or query",
+      .example = R"({"what": "validate", "target": "run.json"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

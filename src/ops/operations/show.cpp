@@ -20,8 +20,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "run": {"x-run": true},
     "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 5, "description": "rows of the top list"}
   }})";
 
@@ -63,10 +62,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_CHECK(assemble::ensure_derived(named.bundle));
   NL_TRY(const auto document, store::read_run_document(named.bundle + "/run.json"));
   NL_TRY(const auto files, store::run_files(named.bundle));
-  NL_TRY(json data, store::summarize_run(engine, files, parameters.value("top", 5)));
+  NL_TRY(json data, store::summarize_run(engine, files, parameters["top"]));
   ShownTimes times;
   NL_TRY(times.iterations, iteration_times(files));
-  NL_TRY(times.recorded, recorded_times(files, parameters.value("top", 5)));
+  NL_TRY(times.recorded, recorded_times(files, parameters["top"]));
   data["iterations"] = to_json_tree(times.iterations);
   data["recorded_times"] = to_json_tree(times.recorded);
   data["run_id"] = named.run_id;
@@ -89,8 +88,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome;
   outcome.data = std::move(data);
   const std::string id = short_id(named.run_id);
-  outcome.next.push_back(fmt::format("neurolens query {} \"{}\"", id, next_query(outcome.data, times)));
-  outcome.next.push_back("neurolens verify " + id);
+  outcome.next.push_back(suggested("query", {{"run", id}, {"sql", next_query(outcome.data, times)}}));
+  outcome.next.push_back(suggested("verify", {{"run", id}}));
   outcome.answer = std::move(times);
   return outcome;
 }
@@ -245,18 +244,18 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_show() {
   static constexpr Operation kOperation{
-      "show",
-      "Show a run on one screen",
-      "you want to know what a run is and where its time went, first of all",
-      "you need other columns or another grouping: query",
-      "neurolens show @latest",
-      kParameters,
-      kResult,
-      Effect::kRead,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "show",
+      .summary = "Show a run on one screen",
+      .use_when = "you want to know what a run is and where its time went, first of all",
+      .not_when = "you need other columns or another grouping: query",
+      .example = R"({"run": "@latest"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

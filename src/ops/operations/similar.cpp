@@ -22,8 +22,7 @@ constexpr int kMostThreads = 4;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "run": {"x-run": true},
     "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 10, "description": "runs to list"}
   }})";
 
@@ -110,15 +109,17 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const Asked asked, read(named));
   if (asked.print.present == 0) {
-    return Error{ErrorCode::kUnsupported, "nothing of this run can be held against others: " + named.run_id,
-                 "neurolens fingerprint RUN says why"};
+    return Error{ErrorCode::kUnsupported,
+                 "nothing of this run can be held against others: " + named.run_id,
+                 "{} says why",
+                 {suggested("fingerprint", {{"run", "RUN"}})}};
   }
   NL_TRY(const auto all, ledger_fingerprints(context, ledger));
   fingerprint::SearchOptions options;
-  options.top = parameters.value("top", size_t{10});
+  options.top = parameters["top"];
   options.threads = search_threads();
   NL_TRY(options.without, fingerprint::row_key(named.run_id, 0));
-  const auto found = search(all.blocks, asked.print, options);
+  NL_TRY(const auto found, search(all.blocks, asked.print, options));
   SimilarRuns answer{named.run_id,
                      fingerprint::kVersion,
                      static_cast<int64_t>(found.searched),
@@ -131,7 +132,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome = answered(std::move(answer));
   for (const auto& id : all.unreadable)
     outcome.warnings.push_back("left out, since it cannot be analysed: " + short_id(id));
-  outcome.next.push_back("neurolens fingerprint " + short_id(named.run_id));
+  outcome.next.push_back(suggested("fingerprint", {{"run", short_id(named.run_id)}}));
   return outcome;
 }
 
@@ -190,18 +191,19 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 }  // namespace
 
 const Operation& operation_similar() {
-  static constexpr Operation kOperation{"similar",
-                                        "Find the runs of the ledger that are most like this one",
-                                        "you want to know whether something like this run was seen before",
-                                        "you know the other run: compare the two",
-                                        "neurolens similar @latest --top 5",
-                                        kParameters,
-                                        schema_text<SimilarRuns>,
-                                        Effect::kRead,
-                                        {.cli = true, .http = true, .mcp = true},
-                                        Stream::kNone,
-                                        run,
-                                        text};
+  static constexpr Operation kOperation{
+      .name = "similar",
+      .summary = "Find the runs of the ledger that are most like this one",
+      .use_when = "you want to know whether something like this run was seen before",
+      .not_when = "you know the other run: compare the two",
+      .example = R"({"run": "@latest", "top": 5})",
+      .parameters = kParameters,
+      .result = schema_text<SimilarRuns>,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -16,7 +16,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "action": {"type": "string", "enum": ["export", "import"], "x-positional": 1,
                "description": "export: JSON lines to standard output; import: add what a file of them says"},
-    "file": {"type": "string", "x-positional": 2, "x-file": true, "description": "what export wrote; for import"}
+    "file": {"type": "string", "x-positional": 2, "x-host-path": true, "description": "what export wrote; for import"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -68,14 +68,18 @@ Result<void> import_lines(store::State& state, const std::string& path, int64_t&
 }
 
 Result<Outcome> import_state(store::Ledger& ledger, const std::string& path) {
-  if (path.empty()) return Error{ErrorCode::kBadInput, "import needs a file", "neurolens state import FILE"};
+  if (path.empty())
+    return Error{ErrorCode::kBadInput,
+                 "import needs a file",
+                 "{}",
+                 {suggested("state", {{"action", "import"}, {"file", "FILE"}})}};
   int64_t records = 0;
   int64_t added = 0;
   NL_CHECK(
       ledger.change_state([&](store::State& state) { return import_lines(state, path, records, added); }));
   Outcome outcome;
   outcome.data = {{"records", records}, {"added", added}};
-  outcome.next.push_back("neurolens runs");
+  outcome.next.push_back(suggested("runs"));
   return outcome;
 }
 
@@ -96,18 +100,19 @@ std::string text(const Outcome& outcome, const TextStyle&) {
 
 const Operation& operation_state() {
   static constexpr Operation kOperation{
-      "state",
-      "Export or import receipts, labels, tags, notes, baselines and predictions as JSON lines",
-      "the state shall be saved, looked through by another program, or moved to another ledger",
-      "you want to change one run: label, tag, note or baseline",
-      "neurolens state export > state.jsonl",
-      kParameters,
-      kResult,
-      Effect::kWrite,
-      {.cli = true, .http = false, .mcp = false},
-      Stream::kBytes,
-      run,
-      text};
+      .name = "state",
+      .summary = "Export or import receipts, labels, tags, notes, baselines and predictions as JSON lines",
+      .use_when = "the state shall be saved, looked through by another program, or moved to another ledger",
+      .not_when = "you want to change one run: label, tag, note or baseline",
+      .example = R"({"action": "export"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = false, .mcp = false},
+      .stream = Stream::kBytes,
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

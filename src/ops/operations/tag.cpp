@@ -14,8 +14,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
-    "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
+    "run": {"x-run": true},
     "names": {"type": "array", "items": {"type": "string"}, "x-positional": 2,
               "description": "tags to add; none: list the tags"},
     "remove": {"type": "boolean", "description": "take the tags away instead"}
@@ -30,8 +29,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   const bool removes = parameters.value("remove", false);
   for (const auto& name : names) NL_CHECK(model::check_name("tag", name));
   if (removes && names.empty()) {
-    return Error{ErrorCode::kBadInput, "--remove needs the tag to take away",
-                 "neurolens tag RUN NAME --remove"};
+    return Error{ErrorCode::kBadInput,
+                 "--remove needs the tag to take away",
+                 "{}",
+                 {suggested("tag", {{"run", "RUN"}, {"names", json::array({"NAME"})}, {"remove", true}})}};
   }
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const auto named, resolve_ledger_run(context, ledger, parameters["run"]));
@@ -46,9 +47,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"tags", tags}};
   if (tags.empty()) {
-    outcome.next.push_back("neurolens tag " + short_id(named.run_id) + " NAME");
+    outcome.next.push_back(
+        suggested("tag", {{"run", short_id(named.run_id)}, {"names", json::array({"NAME"})}}));
   } else {
-    outcome.next.push_back("neurolens runs --tag " + tags[0]);
+    outcome.next.push_back(suggested("runs", {{"tag", json::array({tags[0]})}}));
   }
   return outcome;
 }
@@ -63,18 +65,18 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_tag() {
   static constexpr Operation kOperation{
-      "tag",
-      "Tag a run; a tag names the run wherever one is asked for",
-      "a run shall be found by a word of yours",
-      "the word needs a value: label; it points at one run at a time: baseline",
-      "neurolens tag @latest nightly",
-      kParameters,
-      kResult,
-      Effect::kWrite,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "tag",
+      .summary = "Tag a run; a tag names the run wherever one is asked for",
+      .use_when = "a run shall be found by a word of yours",
+      .not_when = "the word needs a value: label; it points at one run at a time: baseline",
+      .example = R"({"run": "@latest", "names": ["nightly"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -38,7 +38,7 @@ constexpr char kParameters[] = R"({
     "persistence": {"type": "integer", "minimum": 2, "maximum": 1000, "default": 2,
                     "description": "runs that must have the new level before it is an alert"},
     "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 10000, "description": "newest runs to look at"},
-    "svg": {"type": "string", "x-file": true, "x-host-path": true, "description": "write a picture to this file"}
+    "svg": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write a picture to this file"}
   }})";
 
 std::vector<std::string> divided(const std::string& text) {
@@ -57,7 +57,7 @@ Result<RunFigure> figure_of(const json& parameters) {
   if (asked > 1) return Error{ErrorCode::kBadInput, "a trend is of one thing: --metric, --kernel or --class"};
   if (parameters.contains("kernel")) return RunFigure::kernels(parameters["kernel"]);
   if (parameters.contains("class")) return RunFigure::op_class(parameters["class"]);
-  return RunFigure::metric(parameters.value("metric", "step_time"));
+  return RunFigure::metric(parameters["metric"]);
 }
 
 Result<HistoryQuestion> history_question(const json& parameters) {
@@ -69,19 +69,19 @@ Result<HistoryQuestion> history_question(const json& parameters) {
   for (const auto& tag : parameters.value("tag", std::vector<std::string>())) {
     question.where.push_back({"tag", store::Comparison::kEqual, tag});
   }
-  question.group_by = divided(parameters.value("group_by", "model,device"));
-  question.order = parameters.value("order", "auto");
-  question.limit = parameters.value("limit", int64_t{10'000});
+  question.group_by = divided(parameters["group_by"]);
+  question.order = parameters["order"];
+  question.limit = parameters["limit"];
   return question;
 }
 
 Result<TrendQuestion> trend_question(const json& parameters) {
   NL_TRY(auto history, history_question(parameters));
   NL_TRY(auto figure, figure_of(parameters));
-  NL_TRY(const double threshold, parse_share("--threshold", parameters.value("threshold", "1%")));
+  NL_TRY(const double threshold, parse_share("--threshold", parameters["threshold"]));
   stats::ChangePointOptions options;
   options.min_magnitude = threshold;
-  options.persistence = parameters.value("persistence", size_t{2});
+  options.persistence = parameters["persistence"];
   return TrendQuestion{std::move(history), std::move(figure), options};
 }
 
@@ -95,12 +95,11 @@ void add_next(Outcome& outcome, const Trend& trend) {
     }
   }
   if (newest == nullptr) return;
-  outcome.next.push_back("neurolens compare " + short_id(newest->previous_run_id) + " " +
-                         short_id(newest->run_id));
+  outcome.next.push_back(
+      suggested("compare", {{"runs", {short_id(newest->previous_run_id), short_id(newest->run_id)}}}));
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  if (parameters.contains("svg")) NL_CHECK(may_name_files(context));
   NL_TRY(const auto question, trend_question(parameters));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(Trend trend, trend_of(context, ledger, question));
@@ -218,18 +217,18 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_trend() {
   static constexpr Operation kOperation{
-      "trend",
-      "Show how a figure changed over the runs of the ledger, where, and what else changed there",
-      "you have a history of runs and ask since when it is slower, and why",
-      "you have two sets of runs: compare",
-      "neurolens trend --metric step_time --group-by model,device --where precision=fp16",
-      kParameters,
-      schema_text<Trend>,
-      Effect::kRead,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "trend",
+      .summary = "Show how a figure changed over the runs of the ledger, where, and what else changed there",
+      .use_when = "you have a history of runs and ask since when it is slower, and why",
+      .not_when = "you have two sets of runs: compare",
+      .example = R"({"metric": "step_time", "group_by": "model,device", "where": ["precision=fp16"]})",
+      .parameters = kParameters,
+      .result = schema_text<Trend>,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -18,8 +18,7 @@ using nlohmann::json;
 
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
-  "properties": {"run": {"type": "string", "x-positional": 1, "x-run": true,
-                 "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile"}}})";
+  "properties": {"run": {"x-run": true}}})";
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id", "verified", "checks"],
@@ -120,7 +119,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"verified", checks.all_ok()}, {"checks", checks.list()}};
   outcome.exit_code = checks.all_ok() ? 0 : 1;
-  if (!checks.all_ok()) outcome.next.push_back("neurolens import --refresh FILE");
+  if (!checks.all_ok())
+    outcome.next.push_back(suggested("import", {{"refresh", true}, {"paths", json::array({"FILE"})}}));
   return outcome;
 }
 
@@ -139,18 +139,18 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_verify() {
   static constexpr Operation kOperation{
-      "verify",
-      "Check that a run is what was imported, byte for byte",
-      "a figure must be trusted: before a report goes out, after a disk fault",
-      "you want to know whether two runs differ",
-      "neurolens verify @latest",
-      kParameters,
-      kResult,
-      Effect::kRead,
-      {.cli = true, .http = true, .mcp = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "verify",
+      .summary = "Check that a run is what was imported, byte for byte",
+      .use_when = "a figure must be trusted: before a report goes out, after a disk fault",
+      .not_when = "you want to know whether two runs differ",
+      .example = R"({"run": "@latest"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kRead,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

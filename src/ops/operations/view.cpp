@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/path_text.h"
 #include "base/process.h"
+#include "ops/door.h"
 #include "ops/runs/run_names.h"
 #include "ops/screen/browser.h"
 #include "ops/screen/page_folder.h"
@@ -23,7 +24,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["runs"],
   "properties": {
-    "runs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2, "x-positional": 1, "x-run": true,
+    "runs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-run": true,
              "description": "a run (id, tag, @latest, @baseline:NAME, bundle folder or profile), two to compare, or a page"},
     "print": {"type": "boolean", "description": "print the path of the page; open nothing"}
   }})";
@@ -87,7 +88,7 @@ Result<void> place(const std::string& from, const std::string& to) {
 Result<Page> page_of_run(Context& context, const std::string& folder, const std::string& run) {
   NL_TRY(const auto workshop, Workshop::create(folder));
   const json parameters = {{"run", run}, {"format", "html"}, {"output", workshop.path()}};
-  NL_TRY(const auto made, find_operation("report")->run(context, parameters));
+  NL_TRY(const auto made, call("report", parameters, context));
   const std::string id = made.data["run_id"];
   Page page{folder + "/run-" + short_id(id) + ".html", {id}};
   NL_CHECK(place(workshop.path() + "/report.html", page.path));
@@ -97,7 +98,7 @@ Result<Page> page_of_run(Context& context, const std::string& folder, const std:
 Result<Page> page_of_two(Context& context, const std::string& folder, const json& runs) {
   NL_TRY(const auto workshop, Workshop::create(folder));
   const std::string aside = workshop.path() + "/compare.html";
-  NL_TRY(const auto made, find_operation("compare")->run(context, {{"runs", runs}, {"html", aside}}));
+  NL_TRY(const auto made, call("compare", {{"runs", runs}, {"html", aside}}, context));
   const std::string base = made.data["base"]["run_id"], next = made.data["new"]["run_id"];
   Page page{fmt::format("{}/compare-{}-{}.html", folder, short_id(base), short_id(next)), {base, next}};
   NL_CHECK(place(aside, page.path));
@@ -106,10 +107,15 @@ Result<Page> page_of_two(Context& context, const std::string& folder, const json
 
 Result<Page> page_of(Context& context, const json& runs) {
   if (runs.size() > 2)
-    return Error{ErrorCode::kBadInput, "one run, or two to compare",
-                 "more: neurolens compare --base RUN... --new RUN... --html FILE, then neurolens view FILE"};
-  if (runs.size() == 1 && is_page(runs[0])) return page_of_file(runs[0]);
-  NL_TRY(const std::string folder, page_folder());
+    return Error{
+        ErrorCode::kBadInput,
+        "one run, or two to compare",
+        "more: {}, then {}",
+        {suggested("compare",
+                   {{"base", json::array({"RUN..."})}, {"new", json::array({"RUN..."})}, {"html", "FILE"}}),
+         suggested("view", {{"runs", json::array({"FILE"})}})}};
+  if (runs.size() == 1 && context.host_paths && is_page(runs[0])) return page_of_file(runs[0]);
+  NL_TRY(const std::string folder, page_folder(*context.environment));
   remove_old_pages(folder);
   return runs.size() == 1 ? page_of_run(context, folder, runs[0]) : page_of_two(context, folder, runs);
 }
@@ -118,12 +124,12 @@ Result<Page> page_of(Context& context, const json& runs) {
 
 Result<void> show(const Context& context, json& data) {
   const std::string page = data["page"];
-  NL_TRY(const auto command, browser_command(page));
+  NL_TRY(const auto command, browser_command(*context.environment, page));
   if (command.empty()) {
-    data["fetch"] = fetch_line(page, context.principal);
+    data["fetch"] = fetch_line(*context.environment, page, context.principal);
     return {};
   }
-  auto started = start_detached(command);
+  auto started = start_detached(*context.environment, command);
   if (!started) {
     started.error().hint = "name another browser with BROWSER=PROGRAM; the page is " + page;
     return started;
@@ -134,7 +140,6 @@ Result<void> show(const Context& context, json& data) {
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_CHECK(may_name_files(context));
   NL_TRY(const Page page, page_of(context, parameters["runs"]));
   Outcome outcome;
   outcome.data = {{"page", page.path},
@@ -162,20 +167,21 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 const Operation& operation_view() {
   static constexpr Operation kOperation{
-      "view",
-      "Open the page of a run, or of two runs compared, in the browser",
-      "you want to see a report now; over ssh it says how to get the page to your screen",
-      "others should get the report, or the browser is a snap, which reads no hidden folders: report, "
-      "compare "
-      "--html",
-      "neurolens view @latest",
-      kParameters,
-      kResult,
-      Effect::kExec,
-      {.cli = true},
-      Stream::kNone,
-      run,
-      text};
+      .name = "view",
+      .summary = "Open the page of a run, or of two runs compared, in the browser",
+      .use_when = "you want to see a report now; over ssh it says how to get the page to your screen",
+      .not_when =
+          "others should get the report, or the browser is a snap, which reads no hidden folders: report, "
+          "compare "
+          "--html",
+      .example = R"({"runs": ["@latest"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kExec,
+      .reach = {.cli = true},
+      .run = run,
+      .text = text,
+  };
   return kOperation;
 }
 

@@ -23,13 +23,12 @@ Result<void> set_phase(analyze::PhaseNames& names, const std::string& given) {
 
 }  // namespace
 
-Result<analyze::AnalysisOptions> analysis_options(const Context& context, const nlohmann::json& parameters) {
+Result<analyze::AnalysisOptions> analysis_options(const nlohmann::json& parameters) {
   analyze::AnalysisOptions options;
-  options.window = parameters.value("window", "whole");
-  options.top = parameters.value("top", 10);
+  if (parameters.contains("window")) options.window = parameters["window"];
+  if (parameters.contains("top")) options.top = parameters["top"];
   options.peaks_file = parameters.value("peaks", "");
   options.rule_folders = parameters.value("rules", std::vector<std::string>());
-  if (!options.peaks_file.empty() || !options.rule_folders.empty()) NL_CHECK(may_name_files(context));
   for (const auto& given : parameters.value("phase", std::vector<std::string>()))
     NL_CHECK(set_phase(options.phases, given));
   return options;

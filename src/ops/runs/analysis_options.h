@@ -6,7 +6,7 @@
 
 namespace nl::ops {
 
-/// window, top, phase, peaks and rules. Files of this machine only where the context allows them.
-Result<analyze::AnalysisOptions> analysis_options(const Context& context, const nlohmann::json& parameters);
+/// window, top, phase, peaks and rules.
+Result<analyze::AnalysisOptions> analysis_options(const nlohmann::json& parameters);
 
 }  // namespace nl::ops

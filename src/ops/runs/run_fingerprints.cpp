@@ -218,7 +218,7 @@ class Filling {
 
   Result<void> add_missing(const std::vector<RowKey>& missing, const std::string& folder) {
     for (size_t i = 0; i < missing.size(); i++) {
-      if (context_.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+      if (context_.cancelled()) return cancelled_error();
       context_.progress({"fingerprints", static_cast<double>(i) / static_cast<double>(missing.size())});
       add(missing[i]);
       if (i % kRunsAtOnce == kRunsAtOnce - 1 || i + 1 == missing.size()) NL_CHECK(write(folder));

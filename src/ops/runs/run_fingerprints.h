@@ -24,7 +24,7 @@ struct LedgerFingerprints {
   std::vector<std::string> unreadable = {};  ///< run ids whose measures could not be had
 };
 
-/// With progress; stops with `unavailable` when cancelled, keeping what is done. Where the ledger can only be
+/// With progress; stops with `cancelled`, keeping what is done. Where the ledger can only be
 /// read, what is missing is computed and not kept.
 Result<LedgerFingerprints> ledger_fingerprints(Context& context, store::Ledger& ledger);
 

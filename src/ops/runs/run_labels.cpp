@@ -6,6 +6,7 @@
 
 #include "model/labels.h"
 #include "ops/runs/run_names.h"
+#include "ops/text/text.h"
 #include "store/run_document.h"
 
 namespace nl::ops {
@@ -152,17 +153,6 @@ Result<void> apply_labels(const Context& context, store::Ledger& ledger, const s
 
 store::Act act_of(const Context& context) {
   return {store::unix_now_ns(), context.principal};
-}
-
-std::string shell_word(const std::string& text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("=_.-/:+,@").find(c) != std::string_view::npos;
-  });
-  if (plain) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 }  // namespace nl::ops

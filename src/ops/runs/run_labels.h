@@ -32,7 +32,4 @@ Result<void> apply_labels(const Context& context, store::Ledger& ledger, const s
 /// Who acts, and now.
 store::Act act_of(const Context& context);
 
-/// key=value as a shell takes it.
-std::string shell_word(const std::string& text);
-
 }  // namespace nl::ops

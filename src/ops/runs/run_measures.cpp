@@ -1,9 +1,6 @@
 #include "ops/runs/run_measures.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 
 #include "analyze/metrics/definitions.h"
 #include "base/files.h"
@@ -179,10 +176,7 @@ Result<Measures> read_both(const NamedRun& run, MeasureDetail detail) {
 }
 
 Result<void> write_aside(const NamedRun& run, const std::string& path, const json& document) {
-  static std::atomic<int> next = 0;
-  const std::string aside = run.bundle + "/derived/" + store::kDerivedAside + std::to_string(::getpid()) +
-                            "-measures-" + std::to_string(next++);
-  NL_TRY(NewFile file, NewFile::create(aside));
+  NL_TRY(NewFile file, NewFile::create(run.bundle + "/derived/" + store::kDerivedAside));
   NL_CHECK(file.write(document.dump(-1, ' ', false, json::error_handler_t::replace)));
   NL_CHECK(file.finish(path, true));
   return {};

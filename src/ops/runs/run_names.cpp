@@ -14,8 +14,10 @@ namespace nl::ops {
 namespace {
 
 Error no_such_run(const std::string& name) {
-  return Error{ErrorCode::kNotFound, "no run and no file is called: " + name,
-               "neurolens runs lists the runs; a path of a profile is imported on the way"};
+  return Error{ErrorCode::kNotFound,
+               "no run and no file is called: " + name,
+               "{} lists the runs; a path of a profile is imported on the way",
+               {{"runs"}}};
 }
 
 Result<NamedRun> by_latest(store::Ledger& ledger, const std::string& name) {
@@ -33,13 +35,16 @@ Result<NamedRun> by_baseline(store::Ledger& ledger, const std::string& name) {
   const std::string baseline_name = name.substr(std::string(kBaseline).size());
   NL_TRY(const auto baseline, ledger.state().baseline(baseline_name));
   if (!baseline) {
-    return Error{ErrorCode::kNotFound, "no baseline is called: " + baseline_name,
-                 "neurolens baseline lists the baselines"};
+    return Error{ErrorCode::kNotFound,
+                 "no baseline is called: " + baseline_name,
+                 "{} lists the baselines",
+                 {{"baseline"}}};
   }
   if (!path_exists(ledger.run_folder(baseline->run_id) + "/run.json")) {
     return Error{ErrorCode::kNotFound,
                  "the run of baseline " + baseline_name + " is gone: " + short_id(baseline->run_id),
-                 "neurolens baseline " + baseline_name + " RUN names another one"};
+                 "{} names another one",
+                 {suggested("baseline", {{"name", baseline_name}, {"run", "RUN"}})}};
   }
   return NamedRun{baseline->run_id, ledger.run_folder(baseline->run_id)};
 }
@@ -85,6 +90,8 @@ Result<NamedRun> by_name(store::Ledger& ledger, const std::string& name) {
 
 /// What lies beside the profile is taken along when the run is new.
 Result<NamedRun> import_on_the_way(Context& context, store::Ledger& ledger, const std::string& path) {
+  if (context.may < Effect::kWrite)
+    return Error{ErrorCode::kPermission, "a profile is imported first, and you may only read here: " + path};
   ImportOptions options;
   options.on_the_way = true;
   NL_TRY(const auto given, given_labels({path}, {}));
@@ -126,8 +133,8 @@ Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, con
   NL_TRY(auto named, resolve_run(context, name));
   named.bundle = ledger.run_folder(named.run_id);
   if (!path_exists(named.bundle + "/run.json")) {
-    return Error{ErrorCode::kNotFound, "the run is not in the ledger: " + name,
-                 "neurolens import its profile first"};
+    return Error{
+        ErrorCode::kNotFound, "the run is not in the ledger: " + name, "{} its profile first", {{"import"}}};
   }
   return named;
 }

@@ -9,7 +9,7 @@
 namespace nl::ops {
 
 Result<report::Report> make_run_report(Context& context, const NamedRun& named, const nlohmann::json& given) {
-  NL_TRY(auto options, analysis_options(context, given));
+  NL_TRY(auto options, analysis_options(given));
   report::Report report{.tool = {.version = NEUROLENS_VERSION}, .options = given, .top = options.top};
   options.top = INT64_MAX;
   options.with_figures = true;

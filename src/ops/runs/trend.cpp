@@ -38,7 +38,7 @@ class Values {
   Result<std::vector<Point>> of(const RunGroupHistory& group) {
     std::vector<Point> points;
     for (const RunRow& row : group.runs) {
-      if (context_.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+      if (context_.cancelled()) return cancelled_error();
       if (done_ % 64 == 0) context_.progress({"reading runs", static_cast<double>(done_) / runs_});
       done_++;
       const Known<double> value = of(row);

@@ -3,20 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "base/path_text.h"
 #include "base/process.h"
-#include "ops/runs/run_labels.h"
+#include "ops/text/text.h"
 
 namespace nl::ops {
 namespace {
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -41,14 +35,16 @@ std::vector<std::string> with_page(std::vector<std::string> command, const std::
 }
 
 /// $BROWSER: programs with their arguments, a colon between; the first that is there counts. Never a shell.
-Result<std::vector<std::string>> browser_of_variable(const std::string& variable, const std::string& page) {
+Result<std::vector<std::string>> browser_of_variable(const Environment& around, const std::string& variable,
+                                                     const std::string& page) {
   std::vector<std::string> choices = split(variable, ':');
   choices.insert(choices.begin(), variable);
   for (const std::string& choice : choices) {
-    if (const std::string program = find_in_path(choice); !program.empty()) return with_page({program}, page);
+    if (const std::string program = find_in_path(around, choice); !program.empty())
+      return with_page({program}, page);
     std::vector<std::string> command = split(choice, ' ');
     if (command.empty()) continue;
-    command[0] = find_in_path(command[0]);
+    command[0] = find_in_path(around, command[0]);
     if (!command[0].empty()) return with_page(std::move(command), page);
   }
   return Error{ErrorCode::kUnavailable, "$BROWSER names no program that is there: " + variable,
@@ -56,14 +52,14 @@ Result<std::vector<std::string>> browser_of_variable(const std::string& variable
 }
 
 /// What opens files where there is a screen; empty where there is none.
-std::string system_opener() {
-  if (!environment("SSH_CONNECTION").empty()) return "";
+std::string system_opener(const Environment& around) {
+  if (!around.get("SSH_CONNECTION").empty()) return "";
 #ifdef __APPLE__
   return "open";
 #else
-  const bool windows_host = !environment("WSL_DISTRO_NAME").empty() || !environment("WSL_INTEROP").empty();
-  if (windows_host && !find_in_path("wslview").empty()) return "wslview";
-  const bool screen = !environment("DISPLAY").empty() || !environment("WAYLAND_DISPLAY").empty();
+  const bool windows_host = !around.get("WSL_DISTRO_NAME").empty() || !around.get("WSL_INTEROP").empty();
+  if (windows_host && !find_in_path(around, "wslview").empty()) return "wslview";
+  const bool screen = !around.get("DISPLAY").empty() || !around.get("WAYLAND_DISPLAY").empty();
   return screen ? "xdg-open" : "";
 #endif
 }
@@ -87,8 +83,8 @@ std::string host_name() {
 
 /// SSH_CONNECTION holds address and port of the client, then ours. An address with a zone means nothing to
 /// another machine.
-Address own_address() {
-  const auto fields = split(environment("SSH_CONNECTION"), ' ');
+Address own_address(const Environment& around) {
+  const auto fields = split(around.get("SSH_CONNECTION"), ' ');
   const bool known = fields.size() == 4 && made_of(fields[2], "0123456789abcdefABCDEF.:") &&
                      made_of(fields[3], "0123456789");
   return known ? Address{fields[2], fields[3]} : Address{host_name()};
@@ -96,20 +92,20 @@ Address own_address() {
 
 }  // namespace
 
-Result<std::vector<std::string>> browser_command(const std::string& page) {
-  if (const std::string variable = environment("BROWSER"); !variable.empty())
-    return browser_of_variable(variable, page);
-  const std::string opener = system_opener();
+Result<std::vector<std::string>> browser_command(const Environment& around, const std::string& page) {
+  if (const std::string variable = around.get("BROWSER"); !variable.empty())
+    return browser_of_variable(around, variable, page);
+  const std::string opener = system_opener(around);
   if (opener.empty()) return std::vector<std::string>();
-  const std::string program = find_in_path(opener);
+  const std::string program = find_in_path(around, opener);
   if (!program.empty()) return std::vector<std::string>{program, page};
   return Error{ErrorCode::kUnavailable, "there is a screen, but no " + opener + " to open pages with",
                "name a browser with BROWSER=PROGRAM; the page is " + page};
 }
 
 /// scp of different ages reads a path with blanks differently; ssh always gives it to a shell.
-std::string fetch_line(const std::string& page, const std::string& user) {
-  const Address address = own_address();
+std::string fetch_line(const Environment& around, const std::string& page, const std::string& user) {
+  const Address address = own_address(around);
   const bool standard = address.port == "22";
   if (shell_word(page) != page) {
     return "ssh " + (standard ? "" : "-p " + address.port + " ") + shell_word(user + "@" + address.host) +

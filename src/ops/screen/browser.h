@@ -5,15 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/result.h"
 
 namespace nl::ops {
 
 /// The program and its arguments that show the page: $BROWSER, else what the system opens files with. Empty
 /// where there is no screen, as over ssh; `unavailable` where there should be such a program and is none.
-Result<std::vector<std::string>> browser_command(const std::string& page);
+Result<std::vector<std::string>> browser_command(const Environment& surroundings, const std::string& page);
 
 /// What brings the page from here to another machine, as far as this one knows how it is reached.
-std::string fetch_line(const std::string& page, const std::string& user);
+std::string fetch_line(const Environment& surroundings, const std::string& page, const std::string& user);
 
 }  // namespace nl::ops

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <string_view>
@@ -16,15 +15,15 @@ namespace nl::ops {
 namespace {
 
 /// Only absolute paths: what a relative one means depends on where one stands.
-std::string folder_in(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr && *value == '/' ? value : "";
+std::string folder_in(const Environment& surroundings, const char* variable) {
+  const std::string value = surroundings.get(variable);
+  return value.starts_with('/') ? value : "";
 }
 
-std::vector<std::string> candidates() {
+std::vector<std::string> candidates(const Environment& surroundings) {
   std::vector<std::string> folders;
-  const std::string cache = folder_in("XDG_CACHE_HOME"), home = folder_in("HOME"),
-                    given = folder_in("TMPDIR");
+  const std::string cache = folder_in(surroundings, "XDG_CACHE_HOME"), home = folder_in(surroundings, "HOME"),
+                    given = folder_in(surroundings, "TMPDIR");
   if (!cache.empty()) folders.push_back(cache + "/neurolens/pages");
   if (!home.empty()) folders.push_back(home + "/.cache/neurolens/pages");
   const std::string name = "/neurolens-" + std::to_string(::geteuid());
@@ -81,14 +80,16 @@ void remove_old_pages(const std::string& folder) {
   for (const std::string& path : old) remove_tree(path);
 }
 
-Result<std::string> page_folder() {
+Result<std::string> page_folder(const Environment& surroundings) {
   std::string tried;
-  for (const std::string& folder : candidates()) {
+  for (const std::string& folder : candidates(surroundings)) {
     if (make_private(folder)) return folder;
     tried += (tried.empty() ? "" : ", ") + folder;
   }
-  return Error{ErrorCode::kIo, "no folder for the page that only you can read: " + tried,
-               "name one with TMPDIR, or write the page where you like: neurolens report RUN --output DIR"};
+  return Error{ErrorCode::kIo,
+               "no folder for the page that only you can read: " + tried,
+               "name one with TMPDIR, or write the page where you like: {}",
+               {suggested("report", {{"run", "RUN"}, {"output", "DIR"}})}};
 }
 
 }  // namespace nl::ops

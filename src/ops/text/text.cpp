@@ -116,6 +116,17 @@ std::string behind_column(std::string_view text, size_t column, const TextStyle&
   return lines.substr(column, lines.size() - column - 1);
 }
 
+std::string shell_word(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("=_.-/:+,@").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string bold(std::string_view text, const TextStyle& style) {
   return styled(text, "1", style);
 }

@@ -25,6 +25,9 @@ std::string behind_column(std::string_view text, size_t column, const TextStyle&
 /// A bar of at most `width` blocks for a share of 0 to 1.
 std::string bar(double share, size_t width);
 
+/// One word as a shell takes it.
+std::string shell_word(const std::string& text);
+
 std::string bold(std::string_view text, const TextStyle& style);
 std::string dim(std::string_view text, const TextStyle& style);
 std::string yellow(std::string_view text, const TextStyle& style);

@@ -1,6 +1,7 @@
 #include "ingest/formats/nsys/nsys_records.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/json.h"
@@ -26,10 +27,25 @@ namespace samples = model::samples;
 
 enum class Expect : uint8_t { kInteger, kReal, kText };
 
+/// A column that is read, under the number that the code knows it by.
 struct Field {
+  size_t number;
   std::string_view name;
   Expect expect = Expect::kInteger;
 };
+
+/// Does not compile unless each field stands at its number.
+template <size_t n>
+consteval std::array<Field, n> in_order(const std::array<Field, n>& fields) {
+  for (size_t i = 0; i < n; i++) {
+    if (fields[i].number != i) throw "a field does not stand at its number";
+  }
+  return fields;
+}
+template <size_t n>
+consteval std::array<Field, n> fields_of(const Field (&fields)[n]) {
+  return in_order(std::to_array(fields));
+}
 
 class Record {
  public:
@@ -249,7 +265,6 @@ class Reader {
     const auto it = numbers_.find({process, device});
     return it == numbers_.end() ? device : it->second;
   }
-  /// device, context, stream and process are fields 2 to 5 of every device table.
   NsysTrack stream_track(const Record& r) {
     const int64_t process = NsysGlobalId::process_of(r[kProcess]);
     const int64_t device = device_number(process, r[kDevice]);
@@ -261,7 +276,23 @@ class Reader {
     facts_.devices.insert(device);
   }
 
+  // ---- Tables of device work
+
+  /// Numbers of the fields that all tables of device work begin with.
   enum DeviceField : size_t { kStart, kEnd, kDevice, kContext, kStream, kProcess, kCorrelation, kFirstOwn };
+
+  template <size_t n>
+  static consteval std::array<Field, kFirstOwn + n> device_fields(const Field (&own)[n]) {
+    std::array<Field, kFirstOwn + n> fields = {{{kStart, "start"},
+                                                {kEnd, "end"},
+                                                {kDevice, "deviceId"},
+                                                {kContext, "contextId"},
+                                                {kStream, "streamId"},
+                                                {kProcess, "globalPid"},
+                                                {kCorrelation, "correlationId"}}};
+    std::copy(own, own + n, fields.begin() + kFirstOwn);
+    return in_order(fields);
+  }
 
   // ---- Kernels
 
@@ -288,33 +319,26 @@ class Reader {
       kClusterY,
       kClusterZ
     };
-    static constexpr Field kFields[] = {{"start"},
-                                        {"end"},
-                                        {"deviceId"},
-                                        {"contextId"},
-                                        {"streamId"},
-                                        {"globalPid"},
-                                        {"correlationId"},
-                                        {"demangledName"},
-                                        {"shortName"},
-                                        {"mangledName"},
-                                        {"registersPerThread"},
-                                        {"gridX"},
-                                        {"gridY"},
-                                        {"gridZ"},
-                                        {"blockX"},
-                                        {"blockY"},
-                                        {"blockZ"},
-                                        {"staticSharedMemory"},
-                                        {"dynamicSharedMemory"},
-                                        {"graphId"},
-                                        {"graphNodeId"},
-                                        {"launchType"},
-                                        {"localMemoryPerThread"},
-                                        {"greenContextId"},
-                                        {"clusterX"},
-                                        {"clusterY"},
-                                        {"clusterZ"}};
+    static constexpr auto kFields = device_fields({{kName, "demangledName"},
+                                                   {kShortName, "shortName"},
+                                                   {kMangledName, "mangledName"},
+                                                   {kRegisters, "registersPerThread"},
+                                                   {kGridX, "gridX"},
+                                                   {kGridY, "gridY"},
+                                                   {kGridZ, "gridZ"},
+                                                   {kBlockX, "blockX"},
+                                                   {kBlockY, "blockY"},
+                                                   {kBlockZ, "blockZ"},
+                                                   {kStaticShared, "staticSharedMemory"},
+                                                   {kDynamicShared, "dynamicSharedMemory"},
+                                                   {kGraph, "graphId"},
+                                                   {kGraphNode, "graphNodeId"},
+                                                   {kLaunchType, "launchType"},
+                                                   {kLocalMemory, "localMemoryPerThread"},
+                                                   {kGreenContext, "greenContextId"},
+                                                   {kClusterX, "clusterX"},
+                                                   {kClusterY, "clusterY"},
+                                                   {kClusterZ, "clusterZ"}});
     return each("CUPTI_ACTIVITY_KIND_KERNEL", kFields, [this](const Record& r) {
       if (!r.has(kStart)) return dropped("no_time");
       constexpr int64_t kRegular = 1;
@@ -344,7 +368,7 @@ class Reader {
     });
   }
 
-  /// Columns that the tables of device work share; the order of the fields is that of DeviceField.
+  /// Columns that the tables of device work share.
   template <int track, int device, int stream, int context, int start, int duration, int correlation>
   void set_device_columns(const Record& r) {
     const NsysTrack on = stream_track(r);
@@ -379,11 +403,15 @@ class Reader {
       kGraphNode,
       kCopies
     };
-    static constexpr Field kFields[] = {
-        {"start"},     {"end"},           {"deviceId"},    {"contextId"},      {"streamId"},
-        {"globalPid"}, {"correlationId"}, {"bytes"},       {"copyKind"},       {"srcKind"},
-        {"dstKind"},   {"srcDeviceId"},   {"dstDeviceId"}, {"migrationCause"}, {"graphNodeId"},
-        {"copyCount"}};
+    static constexpr auto kFields = device_fields({{kBytes, "bytes"},
+                                                   {kKind, "copyKind"},
+                                                   {kFrom, "srcKind"},
+                                                   {kTo, "dstKind"},
+                                                   {kFromDevice, "srcDeviceId"},
+                                                   {kToDevice, "dstDeviceId"},
+                                                   {kCause, "migrationCause"},
+                                                   {kGraphNode, "graphNodeId"},
+                                                   {kCopies, "copyCount"}});
     return each("CUPTI_ACTIVITY_KIND_MEMCPY", kFields, [this](const Record& r) {
       if (!r.has(kStart)) return dropped("no_time");
       rows_.begin(TableId::copies);
@@ -409,9 +437,8 @@ class Reader {
 
   Result<void> read_sets() {
     enum : size_t { kBytes = kFirstOwn, kMemory, kValue, kGraphNode };
-    static constexpr Field kFields[] = {{"start"},    {"end"},       {"deviceId"},      {"contextId"},
-                                        {"streamId"}, {"globalPid"}, {"correlationId"}, {"bytes"},
-                                        {"memKind"},  {"value"},     {"graphNodeId"}};
+    static constexpr auto kFields = device_fields(
+        {{kBytes, "bytes"}, {kMemory, "memKind"}, {kValue, "value"}, {kGraphNode, "graphNodeId"}});
     return each("CUPTI_ACTIVITY_KIND_MEMSET", kFields, [this](const Record& r) {
       if (!r.has(kStart)) return dropped("no_time");
       rows_.begin(TableId::copies);
@@ -431,9 +458,10 @@ class Reader {
 
   Result<void> read_syncs() {
     enum : size_t { kType = kFirstOwn, kOldType, kEvent, kEventSync };
-    static constexpr Field kFields[] = {
-        {"start"},         {"end"},      {"deviceId"},           {"contextId"}, {"streamId"},   {"globalPid"},
-        {"correlationId"}, {"syncType"}, {"deprecatedSyncType"}, {"eventId"},   {"eventSyncId"}};
+    static constexpr auto kFields = device_fields({{kType, "syncType"},
+                                                   {kOldType, "deprecatedSyncType"},
+                                                   {kEvent, "eventId"},
+                                                   {kEventSync, "eventSyncId"}});
     return each("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kFields, [this](const Record& r) {
       if (!r.has(kStart)) return dropped("no_time");
       rows_.begin(TableId::syncs);
@@ -454,9 +482,7 @@ class Reader {
 
   Result<void> read_graphs() {
     enum : size_t { kGraph = kFirstOwn, kExecutable };
-    static constexpr Field kFields[] = {{"start"},         {"end"},      {"deviceId"},
-                                        {"contextId"},     {"streamId"}, {"globalPid"},
-                                        {"correlationId"}, {"graphId"},  {"graphExecId"}};
+    static constexpr auto kFields = device_fields({{kGraph, "graphId"}, {kExecutable, "graphExecId"}});
     return each("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kFields, [this](const Record& r) {
       if (!r.has(kStart)) return dropped("no_time");
       args_.clear();
@@ -478,9 +504,8 @@ class Reader {
 
   Result<void> read_memory() {
     enum : size_t { kCall = kCorrelation, kAddress = kFirstOwn, kBytes, kMemory, kWhat };
-    static constexpr Field kFields[] = {{"start"},    {"end"},       {"deviceId"},           {"contextId"},
-                                        {"streamId"}, {"globalPid"}, {"correlationId"},      {"address"},
-                                        {"bytes"},    {"memKind"},   {"memoryOperationType"}};
+    static constexpr auto kFields = device_fields(
+        {{kAddress, "address"}, {kBytes, "bytes"}, {kMemory, "memKind"}, {kWhat, "memoryOperationType"}});
     return each("CUDA_GPU_MEMORY_USAGE_EVENTS", kFields, [this](const Record& r) {
       if (!r.has(kStart)) return dropped("no_time");
       if (!session_.holds(r[kStart])) return dropped("time_out_of_session");
@@ -523,9 +548,15 @@ class Reader {
   Result<void> read_calls(const std::string& table, SpanKind kind, const char* category,
                           const std::string& table_category = {}) {
     enum : size_t { kBegin, kFinish, kClass, kThread, kCall, kName, kText, kResult, kType };
-    static constexpr Field kFields[] = {{"start"},     {"end"},           {"eventClass"},
-                                        {"globalTid"}, {"correlationId"}, {"nameId"},
-                                        {"textId"},    {"returnValue"},   {"overheadType"}};
+    static constexpr auto kFields = fields_of({{kBegin, "start"},
+                                               {kFinish, "end"},
+                                               {kClass, "eventClass"},
+                                               {kThread, "globalTid"},
+                                               {kCall, "correlationId"},
+                                               {kName, "nameId"},
+                                               {kText, "textId"},
+                                               {kResult, "returnValue"},
+                                               {kType, "overheadType"}});
     return each(table, kFields, [&, this](const Record& r) {
       if (!r.has(kBegin)) return dropped("no_time");
       if (!session_.holds(r[kBegin])) return dropped("time_out_of_session");
@@ -572,24 +603,24 @@ class Reader {
     kNvtxJsonId,
     kNvtxEndThread
   };
-  static constexpr Field kNvtxFields[] = {{"start"},
-                                          {"end"},
-                                          {"eventType"},
-                                          {"globalTid"},
-                                          {"text", Expect::kText},
-                                          {"textId"},
-                                          {"domainId"},
-                                          {"category"},
-                                          {"color"},
-                                          {"uint64Value"},
-                                          {"int64Value"},
-                                          {"doubleValue", Expect::kReal},
-                                          {"uint32Value"},
-                                          {"int32Value"},
-                                          {"floatValue", Expect::kReal},
-                                          {"jsonText", Expect::kText},
-                                          {"jsonTextId"},
-                                          {"endGlobalTid"}};
+  static constexpr auto kNvtxFields = fields_of({{kNvtxStart, "start"},
+                                                 {kNvtxEnd, "end"},
+                                                 {kNvtxType, "eventType"},
+                                                 {kNvtxThread, "globalTid"},
+                                                 {kNvtxText, "text", Expect::kText},
+                                                 {kNvtxTextId, "textId"},
+                                                 {kNvtxDomain, "domainId"},
+                                                 {kNvtxCategory, "category"},
+                                                 {kNvtxColor, "color"},
+                                                 {kNvtxUint64, "uint64Value"},
+                                                 {kNvtxInt64, "int64Value"},
+                                                 {kNvtxDouble, "doubleValue", Expect::kReal},
+                                                 {kNvtxUint32, "uint32Value"},
+                                                 {kNvtxInt32, "int32Value"},
+                                                 {kNvtxFloat, "floatValue", Expect::kReal},
+                                                 {kNvtxJson, "jsonText", Expect::kText},
+                                                 {kNvtxJsonId, "jsonTextId"},
+                                                 {kNvtxEndThread, "endGlobalTid"}});
 
   std::string_view nvtx_text(const Record& r) {
     return r.has(kNvtxText) ? r.text(kNvtxText) : rows_.strings().text(r[kNvtxTextId]);
@@ -697,7 +728,8 @@ class Reader {
 
   Result<void> read_switches() {
     enum : size_t { kTime, kProcessor, kIn, kThread };
-    static constexpr Field kFields[] = {{"start"}, {"cpu"}, {"isSchedIn"}, {"globalTid"}};
+    static constexpr auto kFields =
+        fields_of({{kTime, "start"}, {kProcessor, "cpu"}, {kIn, "isSchedIn"}, {kThread, "globalTid"}});
     return each("SCHED_EVENTS", kFields, [this](const Record& r) {
       if (!r.has(kTime)) return dropped("no_time");
       if (!session_.holds(r[kTime])) return dropped("time_out_of_session");
@@ -715,7 +747,7 @@ class Reader {
   /// Stacks by the id of their sample. Frames of one sample follow one another, innermost first.
   Result<void> read_stacks() {
     enum : size_t { kId, kSymbol, kDepth };
-    static constexpr Field kFields[] = {{"id"}, {"symbol"}, {"stackDepth"}};
+    static constexpr auto kFields = fields_of({{kId, "id"}, {kSymbol, "symbol"}, {kDepth, "stackDepth"}});
     const SqliteTable* const table = rows_.file().table("SAMPLING_CALLCHAINS");
     if (table == nullptr) return {};
     Record r(rows_.file().pages(), *table, kFields);
@@ -756,8 +788,12 @@ class Reader {
 
   Result<void> read_samples() {
     enum : size_t { kId, kTime, kProcessor, kState, kThread, kCycles };
-    static constexpr Field kFields[] = {{"id"},          {"start"},     {"cpu"},
-                                        {"threadState"}, {"globalTid"}, {"cpuCycles"}};
+    static constexpr auto kFields = fields_of({{kId, "id"},
+                                               {kTime, "start"},
+                                               {kProcessor, "cpu"},
+                                               {kState, "threadState"},
+                                               {kThread, "globalTid"},
+                                               {kCycles, "cpuCycles"}});
     if (rows_.file().table("COMPOSITE_EVENTS") != nullptr) NL_CHECK(read_stacks());
     NL_CHECK(each("COMPOSITE_EVENTS", kFields, [this](const Record& r) {
       if (!r.has(kTime)) return dropped("no_time");
@@ -788,8 +824,10 @@ class Reader {
 
   Result<void> read_metric_names() {
     enum : size_t { kType, kMetric, kTypeName, kName };
-    static constexpr Field kFields[] = {
-        {"typeId"}, {"metricId"}, {"typeName", Expect::kText}, {"metricName", Expect::kText}};
+    static constexpr auto kFields = fields_of({{kType, "typeId"},
+                                               {kMetric, "metricId"},
+                                               {kTypeName, "typeName", Expect::kText},
+                                               {kName, "metricName", Expect::kText}});
     const SqliteTable* const table = rows_.file().table("TARGET_INFO_GPU_METRICS");
     if (table == nullptr) return {};
     Record r(rows_.file().pages(), *table, kFields);
@@ -808,7 +846,8 @@ class Reader {
 
   Result<void> read_metrics() {
     enum : size_t { kTime, kType, kMetric, kValue };
-    static constexpr Field kFields[] = {{"timestamp"}, {"typeId"}, {"metricId"}, {"value", Expect::kReal}};
+    static constexpr auto kFields = fields_of(
+        {{kTime, "timestamp"}, {kType, "typeId"}, {kMetric, "metricId"}, {kValue, "value", Expect::kReal}});
     NL_CHECK(read_metric_names());
     return each("GPU_METRICS", kFields, [this](const Record& r) {
       if (!r.has(kTime)) return dropped("no_time");

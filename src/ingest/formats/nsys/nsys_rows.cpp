@@ -51,7 +51,7 @@ Result<void> NsysRows::flush() {
     return Error{ErrorCode::kLimit,
                  "the trace names more than " + std::to_string(NsysTracks::kMaxTracks) + " tracks"};
   }
-  if (options_.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+  if (options_.cancelled()) return cancelled_error();
   if (records_ == 0) return {};
   pool_.expect_like(*batch_);
   NL_CHECK(sink_.push(std::move(batch_)));

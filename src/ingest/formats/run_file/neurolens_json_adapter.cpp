@@ -17,8 +17,10 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
   RunFileReader reader(sink, info, 1);
   NL_CHECK(reader.read(source, options));
   if (reader.faults().empty()) return {};
-  return Error{ErrorCode::kBadInput, fault_text(reader.faults()[0]),
-               "neurolens schema validate FILE lists all faults"};
+  return Error{ErrorCode::kBadInput,
+               fault_text(reader.faults()[0]),
+               "{} lists all faults",
+               {{"schema", R"({"what": "validate", "target": "FILE"})"}}};
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ class Elements {
     for (;;) {
       NL_TRY(const bool more, splitter.next(window));
       if (!more) break;
-      if (options.cancelled()) return Error{ErrorCode::kUnavailable, "cancelled"};
+      if (options.cancelled()) return cancelled_error();
       options.progress(source);
       NL_CHECK(read_window(window));
     }

@@ -1,0 +1,146 @@
+#include "base/aside.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+#include "base/files.h"
+
+namespace nl {
+namespace {
+
+constexpr std::string_view kLockSuffix = ".lock";
+constexpr int64_t kYoungSeconds = 60;
+
+enum class Take { kTaken, kHeld, kGone };
+
+/// Takes the lock of an open file, unless another one holds it or has removed the file meanwhile.
+Take take_lock(int fd) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Take::kHeld;
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 && info.st_nlink == 0 ? Take::kGone : Take::kTaken;
+}
+
+/// Removes `work` and its lock unless somebody holds that. It is held meanwhile, so that a maker who has not
+/// locked it yet sees it taken or gone. Where there are no locks nobody can tell, and all stays.
+bool remove_if_free(const std::string& work, const std::string& lock_path) {
+  const int fd = ::open(lock_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  const bool is_free = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (is_free) {
+    remove_tree(work);
+    ::unlink(lock_path.c_str());
+  }
+  ::close(fd);
+  return is_free;
+}
+
+/// Work of a version that had no locks.
+bool remove_if_old(const std::string& folder) {
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0 || std::time(nullptr) - info.st_mtime < kYoungSeconds) return false;
+  remove_tree(folder);
+  return true;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+}  // namespace
+
+std::string unique_text() {
+  constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuv";
+  unsigned char bytes[12] = {};
+  // The kernel gives so few bytes at once, and they are not those of a process that was forked from this one.
+  while (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
+  }
+  std::string text;
+  for (const unsigned char byte : bytes) text += kLetters[byte % kLetters.size()];
+  return text;
+}
+
+// ---- Files
+
+Result<NewFile> NewFile::create(const std::string& start) {
+  for (;;) {
+    std::string aside = start + unique_text();
+    const int fd = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0 && errno == EEXIST) continue;
+    if (fd < 0) return errno_error("cannot create", aside, errno);
+    if (take_lock(fd) == Take::kTaken) return NewFile(fd, std::move(aside));
+    ::close(fd);  // taken for abandoned before it was locked
+  }
+}
+
+// ---- Folders
+
+Result<FolderAside> FolderAside::create(const std::string& start) {
+  for (;;) {
+    std::string path = start + unique_text();
+    const std::string lock_path = path + std::string(kLockSuffix);
+    const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (lock < 0 && errno == EEXIST) continue;
+    if (lock < 0) return errno_error("cannot create", lock_path, errno);
+    if (take_lock(lock) != Take::kTaken) {  // taken for abandoned before it was locked
+      ::close(lock);
+      continue;
+    }
+    FolderAside aside(std::move(path), lock);
+    NL_CHECK(make_folders(aside.path()));
+    return aside;
+  }
+}
+
+FolderAside::FolderAside(FolderAside&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+FolderAside::~FolderAside() {
+  if (lock_ < 0) return;
+  remove_tree(path_);
+  ::unlink((path_ + std::string(kLockSuffix)).c_str());
+  ::close(lock_);
+}
+
+Result<void> FolderAside::replace(const std::string& to) {
+  NL_TRY(const bool is_first, rename_to_new(path_, to));
+  if (is_first) return {};
+  auto exchanged = exchange_paths(path_, to);  // what was there vanishes with this object
+  if (exchanged) return {};
+  if (path_exists(path_)) remove_tree(to);  // a file system that cannot exchange
+  NL_TRY(const bool placed, rename_to_new(path_, to));
+  return placed ? Result<void>() : std::move(exchanged);
+}
+
+// ---- Left-overs
+
+int64_t remove_abandoned(const std::string& start) {
+  const size_t slash = start.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : start.substr(0, slash);
+  const std::string first_letters = start.substr(slash + 1);
+  int64_t removed = 0;
+  for (const std::string& name : list_folder(folder)) {
+    if (!name.starts_with(first_letters)) continue;
+    const std::string path = folder + "/" + name;
+    bool gone = false;
+    if (name.ends_with(kLockSuffix)) {
+      gone = remove_if_free(path.substr(0, path.size() - kLockSuffix.size()), path);
+    } else if (!is_folder(path)) {
+      gone = remove_if_free(path, path);
+    } else if (!path_exists(path + std::string(kLockSuffix))) {
+      gone = remove_if_old(path);
+    }
+    removed += gone ? 1 : 0;
+  }
+  return removed;
+}
+
+}  // namespace nl

@@ -1,0 +1,133 @@
+#include "ops/door.h"
+
+#include <fmt/core.h>
+
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "base/json_schema.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostFaults = 20;
+
+/// Parsed at the first call of the operation and kept for the life of the process.
+const JsonSchema& checker_of(const Operation& operation) {
+  static std::mutex mutex;
+  static std::map<std::string_view, JsonSchema> checkers;
+  const std::lock_guard lock(mutex);
+  const auto known = checkers.find(operation.name);
+  if (known != checkers.end()) return known->second;
+  return checkers
+      .try_emplace(operation.name, parameters_schema(operation).dump(), std::string(operation.name))
+      .first->second;
+}
+
+Result<void> check_parameters(const Operation& operation, const json& parameters) {
+  NL_TRY(const auto faults, checker_of(operation).faults(parameters, kMostFaults));
+  if (faults.empty()) return {};
+  std::string list;
+  for (const JsonFault& fault : faults) {
+    list += (list.empty() ? "" : "; ") + (fault.pointer.empty() ? fault.message : fault_text(fault));
+  }
+  return Error{ErrorCode::kBadInput, fmt::format("parameters of {}: {}", operation.name, list)};
+}
+
+void fill_defaults(const json& properties, json& parameters) {
+  for (const auto& [name, property] : properties.items()) {
+    if (property.contains("default") && !parameters.contains(name)) parameters[name] = property["default"];
+  }
+}
+
+bool is_offered(const Reach& reach, Face face) {
+  switch (face) {
+    case Face::kCli:
+      return reach.cli;
+    case Face::kHttp:
+      return reach.http;
+    case Face::kMcp:
+      return reach.mcp;
+  }
+  return false;
+}
+
+/// Always, or only while other parameters have certain values.
+bool names_host_path(const json& property, const json& parameters) {
+  const json mark = property.value("x-host-path", json(false));
+  if (mark.is_boolean()) return mark.get<bool>();
+  for (const auto& [other, value] : mark.items()) {
+    if (!parameters.contains(other) || parameters[other] != value) return false;
+  }
+  return true;
+}
+
+Result<void> check_host_paths(const json& properties, const json& parameters) {
+  for (const auto& [name, property] : properties.items()) {
+    if (parameters.contains(name) && names_host_path(property, parameters)) {
+      return Error{ErrorCode::kPermission,
+                   "files of this machine cannot be named here: " + pointer_step(name)};
+    }
+  }
+  return {};
+}
+
+Result<void> check_effect(const Operation& operation, const json& parameters, Effect allowed) {
+  const Effect needed = effect_of(operation, parameters);
+  if (needed <= allowed) return {};
+  return Error{
+      ErrorCode::kPermission,
+      needed == Effect::kExec
+          ? fmt::format("{} starts programs on this machine, which is not allowed here", operation.name)
+          : fmt::format("{} writes, and you may only read here", operation.name)};
+}
+
+Result<void> check_rights(const Operation& operation, const json& parameters, const Context& context) {
+  if (!context.host_paths) NL_CHECK(check_host_paths(parameters_schema(operation)["properties"], parameters));
+  NL_CHECK(check_effect(operation, parameters, context.may));
+  return context.authorise ? context.authorise(operation, parameters) : Result<void>();
+}
+
+Result<Outcome> checked_call(std::string_view name, json parameters, Context& context) {
+  const Operation* const operation = find_operation(name);
+  if (operation == nullptr)
+    return Error{ErrorCode::kNotFound, fmt::format("no operation is called: {}", name)};
+  if (!is_offered(operation->reach, context.face))
+    return Error{ErrorCode::kPermission, fmt::format("{} is not offered here", name)};
+  NL_CHECK(check_parameters(*operation, parameters));
+  fill_defaults(parameters_schema(*operation)["properties"], parameters);
+  NL_CHECK(check_rights(*operation, parameters, context));
+  return operation->run(context, parameters);
+}
+
+Error bug_of_ours(const char* what) {
+  return Error{ErrorCode::kInternal, fmt::format("a bug of ours: {}", what),
+               "please report it with the command and, if you can, the input"};
+}
+
+}  // namespace
+
+Effect effect_of(const Operation& operation, const json& parameters) {
+  if (operation.effect != Effect::kRead) return operation.effect;
+  for (const auto& [name, property] : parameters_schema(operation)["properties"].items()) {
+    if (property.contains("x-effect") && parameters.contains(name)) return Effect::kWrite;
+  }
+  return Effect::kRead;
+}
+
+Result<Outcome> call(std::string_view operation, json parameters, Context& context) {
+  try {
+    return checked_call(operation, std::move(parameters), context);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kLimit, "there is not enough memory"};
+  } catch (const std::exception& e) {
+    return bug_of_ours(e.what());
+  } catch (...) {
+    return bug_of_ours("an exception without a text");
+  }
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,21 @@
+#pragma once
+// The only way in: every face calls operations here, and operations call each other here. What the
+// declaration of an operation says is enforced in this place, so that no operation has to and no face can
+// forget it.
+
+#include <string_view>
+
+#include "ops/operation.h"
+
+namespace nl::ops {
+
+/// Checks the parameters against the operation's schema, fills in its defaults, holds the call against the
+/// rights of the context, and runs it. bad_input names the JSON pointers of wrong parameters; permission says
+/// which right is missing; an exception becomes an error. Any thread may call, each with a context of its
+/// own.
+Result<Outcome> call(std::string_view operation, nlohmann::json parameters, Context& context);
+
+/// The strongest effect that a call with these parameters may have.
+Effect effect_of(const Operation& operation, const nlohmann::json& parameters);
+
+}  // namespace nl::ops

@@ -1,0 +1,194 @@
+// SQL of users: its limit holds by default, and in processes of its own it gives the same answers, can be
+// killed, and leaves the next query alone.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "door/ledger_fixture.h"
+#include "store/sql_workers.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+/// One row over which the engine is busy for minutes, deaf to being interrupted.
+constexpr char kDeaf[] = "SELECT levenshtein(repeat('a', 150000), repeat('b', 150000))";
+constexpr char kRows[] =
+    "SELECT span_id, name, dur_ns, dur_ns / 7 AS part, NULL AS nothing FROM spans ORDER BY ALL";
+
+class Query : public LedgerOfSamples {
+ protected:
+  Result<Outcome> ask(Context own, const std::string& sql, json more = json::object()) const {
+    more.update({{"run", ids_[0]}, {"sql", sql}});
+    return call("query", more, own);
+  }
+  Context here() const { return context(Effect::kRead); }
+  Context with(store::SqlWorkers& workers) const {
+    Context made = here();
+    made.sql_workers = &workers;
+    return made;
+  }
+  std::string streamed(Context own, const std::string& format) const {
+    std::string bytes;
+    own.bytes = [&](std::string_view piece) {
+      bytes += piece;
+      return Result<void>();
+    };
+    const auto outcome = ask(own, kRows, {{"format", format}});
+    EXPECT_TRUE(outcome) << (outcome ? "" : outcome.error().message);
+    return bytes;
+  }
+  void expect_answers(store::SqlWorkers& workers) const {
+    const auto outcome = ask(with(workers), "SELECT 6 * 7 AS x");
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->data["rows"], json::parse("[[42]]"));
+  }
+};
+
+store::SqlWorkersOptions options() {
+  return {.program = NEUROLENS_PROGRAM, .ready = 2, .at_once = 4, .threads = 1, .memory_mb = 512};
+}
+
+TEST_F(Query, HasAHardLimitByDefault) {
+  std::vector<int> armed;
+  Context own = here();
+  bool is_armed = false;
+  own.end_process_after = [&](int seconds) {
+    armed.push_back(seconds);
+    is_armed = true;
+    return std::shared_ptr<void>(&is_armed, [](bool* flag) { *flag = false; });
+  };
+  ASSERT_TRUE(ask(own, "SELECT 1"));
+  ASSERT_TRUE(ask(own, "SELECT 1", {{"seconds", 3}}));
+  EXPECT_EQ(armed, (std::vector<int>{602, 5}));
+  EXPECT_FALSE(is_armed) << "what comes after the query takes its time";
+}
+
+TEST_F(Query, AnswersTheSameInAProcessOfItsOwn) {
+  store::SqlWorkers workers(options());
+  const auto expected = ask(here(), kRows), found = ask(with(workers), kRows);
+  ASSERT_TRUE(expected);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_GT(expected->data["rows"].size(), 10u);
+  EXPECT_EQ(found->data, expected->data);
+  for (const char* format : {"csv", "json", "parquet"}) {
+    const std::string bytes = streamed(here(), format);
+    EXPECT_GT(bytes.size(), 100u) << format;
+    EXPECT_EQ(streamed(with(workers), format), bytes) << format;
+  }
+}
+
+TEST_F(Query, FailsTheSameInAProcessOfItsOwn) {
+  store::SqlWorkers workers(options());
+  for (const char* sql : {"DROP TABLE spans", "SELECT", "SELECT 1; SELECT 2", "SELECT * FROM nowhere",
+                          "SELECT * FROM read_csv('/etc/passwd')"}) {
+    const auto expected = ask(here(), sql), found = ask(with(workers), sql);
+    ASSERT_FALSE(expected) << sql;
+    ASSERT_FALSE(found) << sql;
+    EXPECT_EQ(found.error().code, expected.error().code) << sql;
+    EXPECT_EQ(found.error().message, expected.error().message) << sql;
+    EXPECT_EQ(found.error().hint, expected.error().hint) << sql;
+    EXPECT_EQ(found.error().calls.size(), expected.error().calls.size()) << sql;
+  }
+}
+
+TEST_F(Query, StopsTooManyRowsInAProcessOfItsOwn) {
+  store::SqlWorkers workers(options());
+  const auto outcome = ask(with(workers), "SELECT * FROM range(1000000)");
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->data["rows"].size(), 100'000u);
+  EXPECT_EQ(outcome->data["truncated"], true);
+}
+
+TEST_F(Query, EndsAtItsLimitEvenIfTheEngineIsDeaf) {
+  store::SqlWorkers workers(options());
+  const auto outcome = ask(with(workers), kDeaf, {{"seconds", 1}});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kLimit);
+  expect_answers(workers);
+}
+
+TEST_F(Query, IsAnErrorWhenItsProcessIsKilled) {
+  store::SqlWorkers workers(options());
+  const auto ready = workers.ready_processes();
+  ASSERT_EQ(ready.size(), 2u);
+  std::thread killer([&] {
+    while (workers.ready_processes().front() == ready.front()) std::this_thread::yield();
+    ::kill(ready.front(), SIGKILL);
+  });
+  const auto outcome = ask(with(workers), kDeaf);
+  killer.join();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kLimit);
+  expect_answers(workers);
+}
+
+TEST_F(Query, CanBeCancelled) {
+  store::SqlWorkers workers(options());
+  std::atomic<bool> stop = false;
+  Context own = with(workers);
+  own.cancelled = [&] { return stop.load(); };
+  std::thread user([&] {
+    while (workers.ready_processes().size() == 2) std::this_thread::yield();
+    stop = true;
+  });
+  const auto outcome = ask(own, kDeaf);
+  user.join();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().message, "cancelled");
+  expect_answers(workers);
+}
+
+TEST_F(Query, ProcessesThatDiedWhileTheyWaitedAreReplaced) {
+  store::SqlWorkers workers(options());
+  const auto dead = workers.ready_processes();
+  for (const int pid : dead) ::kill(pid, SIGKILL);
+  for (int i = 0; i < 3; i++) expect_answers(workers);
+  const auto ready = workers.ready_processes();
+  EXPECT_EQ(ready.size(), 2u);
+  for (const int pid : dead) EXPECT_EQ(std::count(ready.begin(), ready.end(), pid), 0);
+}
+
+TEST_F(Query, SeveralRunAtOnce) {
+  store::SqlWorkers workers(options());
+  const auto expected = ask(here(), kRows);
+  ASSERT_TRUE(expected);
+  std::atomic<int> equal = 0;
+  std::vector<std::thread> users;
+  for (int i = 0; i < 8; i++) {  // four at once, the others wait for their turn
+    users.emplace_back([&] {
+      const auto found = ask(with(workers), kRows);
+      if (found && found->data == expected->data) equal++;
+    });
+  }
+  for (auto& user : users) user.join();
+  EXPECT_EQ(equal, 8);
+}
+
+TEST_F(Query, LeavesNoProcessBehind) {
+  std::vector<int> pids;
+  {
+    store::SqlWorkers workers(options());
+    pids = workers.ready_processes();
+    expect_answers(workers);
+  }
+  ASSERT_FALSE(pids.empty());
+  for (const int pid : pids) EXPECT_EQ(::kill(pid, 0), -1);
+}
+
+TEST_F(Query, SaysWhenNoProcessCanBeStarted) {
+  auto broken = options();
+  broken.program = "/no/such/program";
+  store::SqlWorkers workers(broken);
+  const auto outcome = ask(with(workers), "SELECT 1");
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message.find("/no/such/program"), std::string::npos) << outcome.error().message;
+}
+
+}  // namespace
+}  // namespace nl::ops
