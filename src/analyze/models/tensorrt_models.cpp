@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kNoOutput[] = "the shapes of the result are not in the source";
+constexpr char kNoResultShapes[] = "the shapes of the result are not in the source";
 constexpr size_t kMaxLayerBytes = 1 << 20;
 constexpr int kMaxLayerDepth = 16;
 
@@ -44,7 +44,7 @@ Known<OpModel> layer_convolution(const OpCall& call, const Json& layer, bool tra
   const Tensor* out = call.output();
   const auto weights = weights_of(layer, "Weights");
   const auto bias = weights_of(layer, "Bias");
-  if (in == nullptr || out == nullptr || in->rank() < 2 || out->rank() < 2) return Absent{kNoOutput};
+  if (in == nullptr || out == nullptr || in->rank() < 2 || out->rank() < 2) return Absent{kNoResultShapes};
   if (!weights) return Absent{"the count of weights is not in the source"};
   const Tensor& worked = transposed ? *in : *out;
   const Count positions = product(std::span(worked.dims).subspan(2));
@@ -57,7 +57,7 @@ Known<OpModel> layer_convolution(const OpCall& call, const Json& layer, bool tra
 /// The operations of a layer over every element of its result.
 Known<OpModel> per_layer_output(const OpCall& call, Count flops, const char* model) {
   const Tensor* out = call.output();
-  if (out == nullptr) return Absent{kNoOutput};
+  if (out == nullptr) return Absent{kNoResultShapes};
   const Tensor* in = call.tensor(0);
   return all_moved(call).result(out->elements() * flops, in == nullptr ? out->dtype : in->dtype, model);
 }
@@ -82,7 +82,7 @@ Known<OpModel> pointwise(const OpCall& call, const Json& layer) {
 
 Known<OpModel> layer_reduction(const OpCall& call) {
   const Tensor* in = call.tensor(0);
-  if (in == nullptr || call.output() == nullptr) return Absent{kNoOutput};
+  if (in == nullptr || call.output() == nullptr) return Absent{kNoResultShapes};
   return all_moved(call).result(in->elements(), in->dtype, "reduction");
 }
 
