@@ -224,10 +224,9 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
 }
 
 EngineStart EngineStart::leased(const EngineOptions& options) {
-  return EngineStart(
-      std::async(std::launch::async,
-                 [options] { return without_exceptions([&] { return EnginePool::shared().lease(options); }); })
-          .share());
+  return EngineStart(std::async(std::launch::async, [options] {
+                       return without_exceptions([&] { return EnginePool::shared().lease(options); });
+                     }).share());
 }
 
 Result<std::unique_ptr<Engine>> Engine::start(const EngineOptions& options) {

@@ -191,8 +191,7 @@ void expect_core_meanings(Imported& run) {
       "SELECT count(*) FROM kernel_metrics WHERE value IS NOT NULL AND metric IN "
       "('lts__t_sector_hit_rate.pct', 'L2 Hit Rate')");
   EXPECT_EQ(has_caches, carried > 0);
-  EXPECT_EQ(counters.replay_ns,
-            run.number("SELECT coalesce(sum(dur_ns), 0)::BIGINT FROM profiled_launches"));
+  EXPECT_EQ(counters.replay_ns, run.number("SELECT coalesce(sum(dur_ns), 0)::BIGINT FROM profiled_launches"));
 }
 
 TEST_P(Ncu, EveryExportEqualsTheIndependentValues) {

@@ -143,8 +143,7 @@ class QueryRunner {
     return store::run_user_query(engine_, run.files(), sql, limits_, sink);
   }
   Result<void> parquet(const store::OpenRun& run, const std::string& sql) {
-    if (!is_here())
-      return context_.sql_workers->query_as_parquet(run.bundle(), sql, limits_, context_.bytes);
+    if (!is_here()) return context_.sql_workers->query_as_parquet(run.bundle(), sql, limits_, context_.bytes);
     const auto limit = hard_limit();
     return store::stream_user_query_as_parquet(engine_, run.files(), sql, limits_, context_.bytes);
   }
