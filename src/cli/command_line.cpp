@@ -363,11 +363,10 @@ struct Command {
 };
 
 void add_options(Command& command, GlobalOptions& global) {
-  command.app->footer([operation = command.operation] {
-    return fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation->use_when, operation->not_when,
-                       spelled_example(*operation));
-  });
-  add_parameters(*command.app, ops::parameters_schema(*command.operation), command.values);
+  const Operation& operation = *command.operation;
+  command.app->footer(fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation.use_when,
+                                  operation.not_when, spelled_example(operation)));
+  add_parameters(*command.app, ops::parameters_schema(operation), command.values);
   add_global_options(*command.app, global);
 }
 

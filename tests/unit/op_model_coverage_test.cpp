@@ -37,7 +37,7 @@ constexpr char kOpsOfHost[] = R"(
 SELECT name, op_type, shapes, dtypes, strides, inputs, args, '', '', '', '', '', coalesce(dur_ns, 1), -1
 FROM ops WHERE shapes IS NOT NULL)";
 
-struct Coverage {
+struct ModelCoverage {
   int64_t all_ns = 0;
   int64_t modelled_ns = 0;
   int64_t heavy_ns = 0;  ///< matrix products, convolutions and attention
@@ -77,7 +77,7 @@ Devices devices_of(const std::string& bundle, const PeakTable& table, std::strin
   return out;
 }
 
-void add(Coverage& coverage, std::span<const store::Cell> cells, const Known<DevicePeaks>& peaks) {
+void add(ModelCoverage& coverage, std::span<const store::Cell> cells, const Known<DevicePeaks>& peaks) {
   const OpFacts parent{.name = cells[7].text, .shapes = cells[8].text, .dtypes = cells[9].text};
   const OpFacts op{.name = cells[0].text,
                    .op_type = cells[1].text,
@@ -116,7 +116,7 @@ double percent(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void print(const std::string& run, const std::string& device, const Coverage& c) {
+void print(const std::string& run, const std::string& device, const ModelCoverage& c) {
   fmt::print("{}  {}\n", run.substr(0, 12), device);
   fmt::print(
       "  time of ops with shapes {:.3f} ms, modelled {:.1f} %; heavy {:.3f} ms, modelled {:.1f} %, {:.4f} "
@@ -132,7 +132,7 @@ void print(const std::string& run, const std::string& device, const Coverage& c)
 }
 
 /// Adds every row of the query.
-void collect(Coverage& coverage, const store::RunFiles& files, const char* sql, const Devices& devices) {
+void collect(ModelCoverage& coverage, const store::RunFiles& files, const char* sql, const Devices& devices) {
   store::QuerySink sink;
   sink.columns = [](const auto&) { return Result<void>(); };
   sink.row = [&](std::span<const store::Cell> cells) {
@@ -158,7 +158,7 @@ TEST(OpModelCoverage, OfRealRuns) {
     if (!files || files->derived.empty()) continue;
     std::string device;
     const Devices devices = devices_of(entry.path().string(), *table, device);
-    Coverage coverage;
+    ModelCoverage coverage;
     collect(coverage, *files, kOpsOfKernels, devices);
     if (coverage.all_ns == 0) collect(coverage, *files, kOpsOfHost, devices);
     if (coverage.all_ns == 0) continue;
