@@ -39,7 +39,7 @@ Evaluation evaluate_case(const Rule& rule, const std::string& name) {
 std::string reasons(const Evaluation& evaluation) {
   std::string out;
   for (const auto& one : evaluation.abstentions)
-    out += one.rule + ": " + one.metric + " " + one.reason + "\n";
+    out += one.rule + ": " + one.metric.value_or("") + " " + one.reason + "\n";
   return out;
 }
 
