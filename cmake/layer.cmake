@@ -16,18 +16,27 @@ function(nl_layer name)
   nl_unity(nl_${name})
 endfunction()
 
-# nl_unity(TARGET): its files are compiled eight at a time. Most of a compiler's time goes into the JSON library, once a
-# file; together they take a quarter of it. OFF (preset dev) finds includes that a file has forgotten.
-option(NEUROLENS_UNITY "compile several files of a layer at once" ON)
+# nl_unity(TARGET): its files are compiled eight of a folder at a time. Most of a compiler's time goes into the JSON library,
+# once a file; together they take a quarter of it. OFF (preset dev) finds includes that a file has forgotten.
+option(NEUROLENS_UNITY "compile several files of a folder at once" ON)
 function(nl_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${NEUROLENS_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${NEUROLENS_UNITY} UNITY_BUILD_MODE GROUP)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # the file is not the main one
-  # Adapters are alike: each has its own read(), sniff() and tables.
   get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "_adapter\\.cpp$")
-  if(sources)
-    set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  endif()
+  list(FILTER sources EXCLUDE REGEX "_adapter\\.cpp$")  # alike: each has its own read(), sniff() and tables
+  set(last "none")
+  foreach(file ${sources})
+    get_filename_component(folder ${file} DIRECTORY)
+    if(NOT folder STREQUAL last)
+      set(count 0)
+      set(last "${folder}")
+    endif()
+    math(EXPR group "${count} / 8")
+    math(EXPR count "${count} + 1")
+    string(MAKE_C_IDENTIFIER "${folder}_${group}" group)
+    string(REGEX REPLACE ".*_(src|tests)_" "" group ${group})
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
 endfunction()
 
 # nl_precompiled(TARGET [HEADER...]): what most files include, and the headers named, are parsed once. Only where it pays:

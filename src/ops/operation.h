@@ -118,17 +118,18 @@ struct Operation {
   std::string_view use_when;  ///< for people and agents who choose
   std::string_view not_when;
   std::string_view example;  ///< parameters of a call, as in SuggestedCall
-  /// JSON Schema of the parameters, see parameters_schema(). Members of a property besides those of JSON
-  /// Schema:
-  ///   default          filled in by the door where the parameter is missing
-  ///   x-own-default    the same for people only: the operation fills it in, since other parameters decide
-  ///   too x-run            names a run; alone it also stands for the usual type, text and place x-host-path
-  ///   names a file of this machine; {"parameter": "value"}: if that parameter has that value x-effect
-  ///   "write": whoever gives it needs that right, whatever the operation needs without it x-positional n:
-  ///   its place on the command line x-short          its letter on the command line x-many           a list
-  ///   that takes all words up to the next option x-optional-value may stand without a value x-behind-dashes
-  ///   words of another program's command line x-prose          a sentence or a statement, which people put
-  ///   into double quotes
+  /// JSON Schema of the parameters, see parameters_schema(). Besides what JSON Schema has, a property may say
+  /// - default: filled in by the door where the parameter is missing
+  /// - x-own-default: for people only; the operation must know whether the parameter was given
+  /// - x-run: it names a run; alone it also stands for the usual type, text and place
+  /// - x-host-path: it names a file of this machine; {"other": "value"}: only if that parameter has that
+  /// value
+  /// - x-effect "write": whoever gives it needs that right, whatever the operation needs without it
+  /// - x-positional n: its place on the command line; x-short: its letter there
+  /// - x-many: a list that takes all words up to the next option
+  /// - x-optional-value: it may stand without a value
+  /// - x-behind-dashes: words of another program's command line
+  /// - x-prose: a sentence or a statement, which people put into double quotes
   std::string_view parameters;
   ResultSchema result;
   Effect effect;  ///< of a call without parameters that have an effect of their own

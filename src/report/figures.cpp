@@ -223,7 +223,8 @@ class Figures {
   void add_layers(const analyze::EngineLayers& layers) {
     add("layers", "Layers of the engine", layers_sql(top_), {"name", "op_type", "total_ns", "calls"},
         first_rows(layers.top, [](const analyze::OpAnswer& row) -> FigureRow {
-          return {row.name, value_or_null(row.op_type), value_or_null(row.device_ns), value_or_null(row.calls)};
+          return {row.name, value_or_null(row.op_type), value_or_null(row.device_ns),
+                  value_or_null(row.calls)};
         }));
   }
 
@@ -278,7 +279,8 @@ std::vector<Figure> figures_of(const Analysis& analysis, int64_t top) {
 }
 
 const Figure* figure_named(const std::vector<Figure>& figures, const std::string& id) {
-  const auto at = std::find_if(figures.begin(), figures.end(), [&](const Figure& one) { return one.id == id; });
+  const auto at =
+      std::find_if(figures.begin(), figures.end(), [&](const Figure& one) { return one.id == id; });
   return at == figures.end() ? nullptr : &*at;
 }
 

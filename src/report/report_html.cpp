@@ -30,16 +30,14 @@ Table exact_table(const Figure& figure) {
     table.rows.push_back(std::move(cells));
   }
   if (figure.rows.size() > kExactRows)
-    table.more =
-        fmt::format("The first {} of {} rows; report.json has all.", kExactRows, figure.rows.size());
+    table.more = fmt::format("The first {} of {} rows; report.json has all.", kExactRows, figure.rows.size());
   return table;
 }
 
 std::string query_html(const Report& report, const std::string& id) {
   const Figure* figure = figure_named(report.figures, id);
   if (figure == nullptr) return "";
-  if (!figure->sql)
-    return "<p class=\"notes\">No query: " + html(figure->no_query.value_or("")) + ".</p>";
+  if (!figure->sql) return "<p class=\"notes\">No query: " + html(figure->no_query.value_or("")) + ".</p>";
   return fmt::format(
       "<details class=\"query\"><summary>Show the query and the exact values</summary><p><code>neurolens "
       "query {} "

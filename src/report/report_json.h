@@ -76,7 +76,7 @@ struct Report {
   ReportedRun run = {};
   std::map<std::string, ReportedLabel> labels = {};  ///< those that count
   nlohmann::json options = {};                       ///< of the analysis, as given
-  int64_t top = 10;  ///< rows of tables in reports that do not show all
+  int64_t top = 10;                                  ///< rows of tables in reports that do not show all
   std::map<std::string, ReportedMetric> metrics = {};
   std::vector<Figure> figures = {};
   analyze::Analysis analysis = {};  ///< with figures and with all rows

@@ -64,8 +64,8 @@ std::string labels_text(const Report& report) {
 std::string title_text(const Report& report, const std::string& what) {
   const analyze::WindowAnswer& window = report.analysis.window;
   return "# " + what + "\n\n" +
-         fmt::format("Run `{}`, window {}, {}.\n\n", report.run.run_id,
-                     markdown_name(window.name, 80), duration_text(window.total_ns)) +
+         fmt::format("Run `{}`, window {}, {}.\n\n", report.run.run_id, markdown_name(window.name, 80),
+                     duration_text(window.total_ns)) +
          labels_text(report);
 }
 
@@ -88,16 +88,15 @@ std::string finding_text(const analyze::FindingOnDevice& found, size_t number) {
   const analyze::Finding& finding = found.finding;
   std::string out = anchor(fmt::format("finding-{}", number)) +
                     heading(3, fmt::format("{}. {}", number, visible(finding.title)));
-  out += fmt::format("{} at stake on {}; rule {} version {}, {} confidence.\n\n",
-                     duration_text(finding.at_stake_ns), device_title(found.on),
-                     markdown(visible(finding.rule)), finding.rule_version,
-                     confidence_name(finding.confidence));
+  out +=
+      fmt::format("{} at stake on {}; rule {} version {}, {} confidence.\n\n",
+                  duration_text(finding.at_stake_ns), device_title(found.on), markdown(visible(finding.rule)),
+                  finding.rule_version, confidence_name(finding.confidence));
   Table evidence{{"Evidence", "Value", "Formula"}, {}, {}};
   for (const analyze::FindingEvidence& one : finding.evidence)
     evidence.rows.push_back({words(one.text), value_cell(one.value, one.unit), name(one.of)});
   out += evidence.markdown() + "\n";
-  for (const analyze::FindingSuggestion& one : finding.suggestions)
-    out += "- " + markdown(one.text) + "\n";
+  for (const analyze::FindingSuggestion& one : finding.suggestions) out += "- " + markdown(one.text) + "\n";
   out += "\n";
   for (const std::string& url : finding.references) out += "- " + link_text(url) + "\n";
   return out + "\n";

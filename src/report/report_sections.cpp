@@ -66,8 +66,8 @@ Section decomposition(const DeviceAnswer& device) {
     section.table.rows.push_back({words(part_title(device, part.title)), duration(time.*part.part),
                                   share(of_window), share_bar(of_window)});
   }
-  section.table.rows.push_back({words("Window"), duration(time.window_ns),
-                                share(part_of(time.window_ns, time.window_ns)), bar(0)});
+  section.table.rows.push_back(
+      {words("Window"), duration(time.window_ns), share(part_of(time.window_ns, time.window_ns)), bar(0)});
   section.notes.push_back("The parts are unions of time on the device and add up to the window.");
   if (time.comm_ns != 0) {
     section.notes.push_back(fmt::format("Communication ran for {}; {} of it beside compute.",
@@ -148,8 +148,9 @@ Section modules(const Report& report, const DeviceAnswer& device) {
   const size_t most = std::min(rows.size(), report.shown_rows());
   for (size_t i = 0; i < most; i++) {
     const analyze::ModuleAnswer& row = *rows[i];
-    section.table.rows.push_back({name(row.path.value_or("(outside of modules)")), milliseconds(row.device_ns),
-                                  count(row.kernels), share(row.share), share_bar(row.share)});
+    section.table.rows.push_back({name(row.path.value_or("(outside of modules)")),
+                                  milliseconds(row.device_ns), count(row.kernels), share(row.share),
+                                  share_bar(row.share)});
   }
   section.table.more = more_text(rows.size(), most, "more module");
   return section;
@@ -207,8 +208,8 @@ Section roofline(const Report& report, const DeviceAnswer& device) {
     if (const std::string rest = not_in_plot(data); !rest.empty()) section.notes.push_back(rest);
   }
   if (data.peaks) {
-    section.notes.push_back(fmt::format("Peaks of {}, dense: {}.", visible(data.peaks->device),
-                                        visible(data.peaks->source)));
+    section.notes.push_back(
+        fmt::format("Peaks of {}, dense: {}.", visible(data.peaks->device), visible(data.peaks->source)));
   } else {
     section.notes.push_back("No roofs: " + data.peaks.reason() + ".");
   }
@@ -261,9 +262,8 @@ Section steps(const Report& report, const DeviceAnswer& device) {
 Chapter device_chapter(const Report& report, const DeviceAnswer& device) {
   const analyze::Analysis& analysis = report.analysis;
   const std::string title = device_title(device.on);
-  Chapter chapter{device_id(device.on),
-                  std::string(1, static_cast<char>(std::toupper(title[0]))) + title.substr(1),
-                  {}};
+  Chapter chapter{
+      device_id(device.on), std::string(1, static_cast<char>(std::toupper(title[0]))) + title.substr(1), {}};
   if (device.name) chapter.title += ": " + visible(*device.name, 80);
   if (analysis.window.intervals.empty()) return chapter;
   auto& sections = chapter.sections;
@@ -296,11 +296,10 @@ Section collective_kinds(const analyze::CollectivesAnswer& data) {
   section.table.columns = {"Kind",         "Group",        "Calls",         "Collectives", "Size p50",
                            "Duration p50", "Transfer p50", "Bus bandwidth", "Waits least"};
   for (const analyze::CollectiveKindAnswer& row : data.kinds) {
-    section.table.rows.push_back(
-        {words(row.kind), name(row.group), count(row.calls), count(row.collectives),
-         number(row.bytes_p50 ? bytes_text(*row.bytes_p50) : "-"), duration(row.dur_p50_ns),
-         duration(row.transfer_p50_ns), value_cell(row.busbw_bytes_per_s, "B/s"),
-         words(least_waiting(row.waits))});
+    section.table.rows.push_back({words(row.kind), name(row.group), count(row.calls), count(row.collectives),
+                                  number(row.bytes_p50 ? bytes_text(*row.bytes_p50) : "-"),
+                                  duration(row.dur_p50_ns), duration(row.transfer_p50_ns),
+                                  value_cell(row.busbw_bytes_per_s, "B/s"), words(least_waiting(row.waits))});
   }
   section.notes.push_back(
       "Transfer is the quickest call of a collective; what a call takes beyond that it waited for other "
@@ -346,10 +345,9 @@ Chapter layers_chapter(const Report& report, const analyze::EngineLayers& layers
   const size_t most = std::min(layers.top.size(), report.shown_rows());
   for (size_t i = 0; i < most; i++) {
     const analyze::OpAnswer& row = layers.top[i];
-    section.table.rows.push_back({name(row.name), name(row.op_type.value_or("")),
-                                  words(std::string(op_class_name(row.op_class))),
-                                  milliseconds(row.time_ns()), count(row.calls), share(row.share),
-                                  share_bar(row.share)});
+    section.table.rows.push_back(
+        {name(row.name), name(row.op_type.value_or("")), words(std::string(op_class_name(row.op_class))),
+         milliseconds(row.time_ns()), count(row.calls), share(row.share), share_bar(row.share)});
   }
   section.notes.push_back(fmt::format("{}, {} with times: {} in total.", counted(layers.count, "layer"),
                                       grouped(layers.timed), duration_text(layers.total_ns)));
@@ -481,8 +479,7 @@ std::map<std::string, std::string> absent_metrics(const analyze::MetricSet& metr
   std::map<std::string, std::string> reasons, by_reason;
   for (size_t i = 0; i < analyze::kMetrics; i++) {
     const auto metric = static_cast<Metric>(i);
-    if (!metrics.get(metric))
-      reasons[std::string(metric_info(metric).id)] = metrics.get(metric).reason();
+    if (!metrics.get(metric)) reasons[std::string(metric_info(metric).id)] = metrics.get(metric).reason();
   }
   for (const auto& [id, reason] : reasons) {
     std::string& ids = by_reason[reason];
@@ -529,8 +526,8 @@ Section sources(const Report& report) {
   Section section{"sources", "Sources"};
   section.table.columns = {"Role", "Format", "Bytes", "sha256"};
   for (const json& source : report.run.sources)
-    section.table.rows.push_back(
-        {words(source["role"]), words(source["format"]), count(source["bytes"].get<int64_t>()), words(source["sha256"])});
+    section.table.rows.push_back({words(source["role"]), words(source["format"]),
+                                  count(source["bytes"].get<int64_t>()), words(source["sha256"])});
   section.notes.push_back("Run " + report.run.run_id + ".");
   section.notes.push_back("Made by neurolens " + report.tool.version +
                           "; neurolens report --verify report.json computes every figure again.");

@@ -158,14 +158,11 @@ Table kernels_table(const Report& report, const DeviceName* device, size_t top) 
   const size_t count_shown = shown(rows.size(), top);
   for (size_t i = 0; i < count_shown; i++) {
     const KernelAnswer& row = *rows[i];
-    std::vector<Cell> cells = {name(row.name, row.short_name),
-                               words(std::string(op_class_name(row.op_class))),
-                               milliseconds(row.total_ns),
-                               count(row.calls),
-                               milliseconds(row.mean_ns),
-                               share(row.share),
-                               share_bar(row.share),
-                               share(row.exposed_share)};
+    std::vector<Cell> cells = {
+        name(row.name, row.short_name), words(std::string(op_class_name(row.op_class))),
+        milliseconds(row.total_ns),     count(row.calls),
+        milliseconds(row.mean_ns),      share(row.share),
+        share_bar(row.share),           share(row.exposed_share)};
     if (with_device) cells.insert(cells.begin() + 1, words(device_title(row.on)));
     table.rows.push_back(std::move(cells));
   }
@@ -185,12 +182,9 @@ Table ops_table(const Report& report, const DeviceName* device, size_t top) {
     std::optional<double> mean;
     if (row.calls.value_or(0) != 0)
       mean = static_cast<double>(row.time_ns()) / static_cast<double>(*row.calls);
-    std::vector<Cell> cells = {name(op_label(row)),
-                               words(std::string(op_class_name(row.op_class))),
-                               milliseconds(row.time_ns()),
-                               count(row.calls),
-                               milliseconds(mean),
-                               share(row.share),
+    std::vector<Cell> cells = {name(op_label(row)),         words(std::string(op_class_name(row.op_class))),
+                               milliseconds(row.time_ns()), count(row.calls),
+                               milliseconds(mean),          share(row.share),
                                share_bar(row.share)};
     if (with_device) cells.insert(cells.begin() + 1, words(row.on ? device_title(*row.on) : "engine"));
     table.rows.push_back(std::move(cells));

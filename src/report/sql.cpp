@@ -110,8 +110,7 @@ string work_table(const DeviceAnswer& device, bool with_links, WorkOf of = WorkO
     parts.push_back(rows_of_table(device, "kernels", "kernel_id", links, part_of_kernels(device), 0));
   if (of == WorkOf::kAll && rows.copies != 0)
     parts.push_back(rows_of_table(device, "copies", "copy_id", links, "'copy'", 1));
-  if (of != WorkOf::kKernelRows && rows.spans != 0)
-    parts.push_back(rows_of_spans(device, no_links));
+  if (of != WorkOf::kKernelRows && rows.spans != 0) parts.push_back(rows_of_spans(device, no_links));
   if (parts.empty()) parts.push_back(rows_of_table(device, "kernels", "kernel_id", links, "'compute'", 0));
   return "work AS (\n    " + joined(parts, "\n    UNION ALL ") + ")";
 }
@@ -244,8 +243,8 @@ string classes_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces,
              cases);
 }
 
-string ops_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces, const std::vector<string>& graph_calls,
-               size_t top) {
+string ops_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces,
+               const std::vector<string>& graph_calls, size_t top) {
   return "WITH " + window_table(pieces) + ",\n  " + work_table(device, true) + ",\n  " + inside_table(true) +
          fmt::format(
              ",\n  owned AS (\n    SELECT i.ns, {} AS owner, i.launch, i.op\n"

@@ -18,7 +18,8 @@ struct Piece {
 /// Window, compute, exposed communication, exposed copies, idle and busy time of a device, for each row.
 std::string decomposition_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces);
 /// The same for equal stretches of the whole time between the first and last piece.
-std::string strip_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces, size_t stretches);
+std::string strip_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces,
+                      size_t stretches);
 std::string kernels_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces, size_t top);
 std::string classes_sql(const analyze::DeviceAnswer& device, const std::vector<Piece>& pieces,
                         const std::vector<const analyze::KernelAnswer*>& kernels);

@@ -170,6 +170,11 @@ std::vector<int> SqlWorkers::ready_processes() {
 
 namespace {
 
+Result<void> send_request(int socket, const QueryRequest& request) {
+  const auto sent = send_frame(socket, FrameKind::kRequest, request_text(request));
+  return sent ? Result<void>() : Result<void>(was_killed());
+}
+
 /// Gives the frames of an answer to `take` until the end; an error is that of the query.
 Result<void> receive_answer(int socket, const QueryLimits& limits,
                             const std::function<Result<void>(const Frame&)>& take) {
@@ -196,8 +201,7 @@ Result<void> SqlWorkers::query(const std::string& bundle, const std::string& sql
   Turn turn(*this);
   NL_CHECK(turn.wait(limits));
   NL_TRY(const auto worker, take_worker());
-  NL_CHECK(
-      send_frame(worker->socket(), FrameKind::kRequest, request_text({bundle, sql, limits.seconds, false})));
+  NL_CHECK(send_request(worker->socket(), {bundle, sql, limits.seconds, false}));
   size_t columns = 0;
   return receive_answer(worker->socket(), limits, [&](const Frame& frame) -> Result<void> {
     if (frame.kind == FrameKind::kRows) return for_each_row(frame.text, columns, sink.row);
@@ -213,8 +217,7 @@ Result<void> SqlWorkers::query_as_parquet(const std::string& bundle, const std::
   Turn turn(*this);
   NL_CHECK(turn.wait(limits));
   NL_TRY(const auto worker, take_worker());
-  NL_CHECK(
-      send_frame(worker->socket(), FrameKind::kRequest, request_text({bundle, sql, limits.seconds, true})));
+  NL_CHECK(send_request(worker->socket(), {bundle, sql, limits.seconds, true}));
   return receive_answer(worker->socket(), limits, [&](const Frame& frame) { return bytes(frame.text); });
 }
 

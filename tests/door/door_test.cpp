@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -193,7 +195,7 @@ TEST_P(EveryOperation, HasNoMarkThatNobodyKnows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Door, EveryOperation, testing::ValuesIn(all_operations()),
-                         [](const auto& info) { return std::string(info.param->name); });
+                         [](const auto& tested) { return std::string(tested.param->name); });
 
 TEST(Door, KnowsNoOtherOperation) {
   Context context = master();

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/json_schema.h"
 #include "door/ledger_fixture.h"
@@ -83,7 +84,7 @@ TEST_F(Effects, DataFollowsTheSchemaOfTheResult) {
     Context own = context(Effect::kExec);
     const auto outcome = call(name, parameters, own);
     ASSERT_TRUE(outcome) << outcome.error().message;
-    const JsonSchema schema(std::string(find_operation(name)->result), name);
+    const JsonSchema schema(std::string(find_operation(name)->result.text()), name);
     const auto faults = schema.faults(outcome->data, 5);
     ASSERT_TRUE(faults);
     for (const auto& fault : *faults) ADD_FAILURE() << fault_text(fault);

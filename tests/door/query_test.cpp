@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -74,7 +76,7 @@ TEST_F(Query, AnswersTheSameInAProcessOfItsOwn) {
   const auto expected = ask(here(), kRows), found = ask(with(workers), kRows);
   ASSERT_TRUE(expected);
   ASSERT_TRUE(found) << found.error().message;
-  EXPECT_GT(expected->data["rows"].size(), 10u);
+  EXPECT_GT(expected->data["rows"].size(), 2u);
   EXPECT_EQ(found->data, expected->data);
   for (const char* format : {"csv", "json", "parquet"}) {
     const std::string bytes = streamed(here(), format);
@@ -140,14 +142,18 @@ TEST_F(Query, CanBeCancelled) {
   const auto outcome = ask(own, kDeaf);
   user.join();
   ASSERT_FALSE(outcome);
-  EXPECT_EQ(outcome.error().message, "cancelled");
+  EXPECT_EQ(outcome.error().code, ErrorCode::kCancelled) << outcome.error().message;
   expect_answers(workers);
 }
 
 TEST_F(Query, ProcessesThatDiedWhileTheyWaitedAreReplaced) {
   store::SqlWorkers workers(options());
   const auto dead = workers.ready_processes();
-  for (const int pid : dead) ::kill(pid, SIGKILL);
+  for (const int pid : dead) {
+    ::kill(pid, SIGKILL);
+    siginfo_t ended{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+  }
   for (int i = 0; i < 3; i++) expect_answers(workers);
   const auto ready = workers.ready_processes();
   EXPECT_EQ(ready.size(), 2u);

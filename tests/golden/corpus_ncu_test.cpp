@@ -163,32 +163,35 @@ void expect_equal_launches(Imported& raw, Imported& details, const json& golden,
   }
 }
 
-json counters_of(const Imported& run) {
+analyze::CountersAnswer counters_of(const Imported& run) {
   store::EngineStart engine({1, 512, ""});
   auto analysis = analyze::analyze_run(engine, run.bundle, run.document, {});
   EXPECT_TRUE(analysis) << analysis.error().message;
-  return analysis ? analysis->data["counters"] : json();
+  if (!analysis || !analysis->data.counters) {
+    ADD_FAILURE() << "no counters";
+    return {};
+  }
+  return *analysis->data.counters;
 }
 
 /// Every page of every version carries these; the others depend on the sections that were recorded.
 void expect_core_meanings(Imported& run) {
-  const json counters = counters_of(run);
-  ASSERT_FALSE(counters.is_null());
+  const analyze::CountersAnswer counters = counters_of(run);
   bool has_caches = false;
-  for (const json& row : counters["kernels"]) {
-    if (row["measured"] == 0) continue;
-    for (const char* key : {"achieved_occupancy_pct", "theoretical_occupancy_pct", "sm_pct", "memory_pct",
-                            "dram_pct", "registers", "sm_clock_hz", "bound"}) {
-      EXPECT_FALSE(row[key].is_null()) << key;
-    }
-    EXPECT_LE(row["achieved_occupancy_pct"].get<double>(), 100) << row["label"];
-    has_caches = has_caches || !row["l2_hit_pct"].is_null();
+  for (const analyze::CountedKernel& row : counters.kernels) {
+    if (row.measured == 0) continue;
+    EXPECT_TRUE(row.theoretical_occupancy_pct && row.sm_pct && row.memory_pct && row.dram_pct &&
+                row.registers && row.sm_clock_hz && row.bound)
+        << to_json_tree(row).dump();
+    ASSERT_TRUE(row.achieved_occupancy_pct);
+    EXPECT_LE(*row.achieved_occupancy_pct, 100) << row.label;
+    has_caches = has_caches || row.l2_hit_pct;
   }
   const int64_t carried = run.number(
       "SELECT count(*) FROM kernel_metrics WHERE value IS NOT NULL AND metric IN "
       "('lts__t_sector_hit_rate.pct', 'L2 Hit Rate')");
   EXPECT_EQ(has_caches, carried > 0);
-  EXPECT_EQ(counters["replay_ns"],
+  EXPECT_EQ(counters.replay_ns,
             run.number("SELECT coalesce(sum(dur_ns), 0)::BIGINT FROM profiled_launches"));
 }
 
@@ -215,19 +218,21 @@ class CountersOfMistic : public CorpusFile {};
 /// A Python script summed the columns of the CSV: rates x clock x time, weighted by the time.
 TEST_P(CountersOfMistic, EqualTheScript) {
   Imported run(temp_.path(), {corpus_folder() + "/ncu/mistic_higgs_a100.raw.base.csv.gz"});
-  const json row = counters_of(run)["kernels"][0];
-  EXPECT_EQ(row["launches"], 14);
-  EXPECT_EQ(row["replay_ns"], 40795683136);
-  EXPECT_NEAR(row["flops"].get<double>(), 10245703423012.428, 1);
-  EXPECT_EQ(row["dram_bytes"], 2182949405952.0);
-  EXPECT_NEAR(row["intensity"].get<double>(), 4.693513919780565, 1e-9);
-  EXPECT_NEAR(row["achieved_occupancy_pct"].get<double>(), 67.38159931474569, 1e-9);
-  EXPECT_EQ(row["dtype"], "fp64");
-  EXPECT_EQ(row["bound"], "latency");
-  EXPECT_EQ(row["not_counted"], json({"fp16", "tensor"}));
+  const auto kernels = counters_of(run).kernels;
+  ASSERT_FALSE(kernels.empty());
+  const analyze::CountedKernel& row = kernels[0];
+  EXPECT_EQ(row.launches, 14);
+  EXPECT_EQ(row.replay_ns, 40795683136);
+  EXPECT_NEAR(row.flops.value(), 10245703423012.428, 1);
+  EXPECT_EQ(row.dram_bytes, 2182949405952.0);
+  EXPECT_NEAR(row.intensity.value(), 4.693513919780565, 1e-9);
+  EXPECT_NEAR(row.achieved_occupancy_pct.value(), 67.38159931474569, 1e-9);
+  EXPECT_EQ(row.dtype, "fp64");
+  EXPECT_EQ(row.bound, "latency");
+  EXPECT_EQ(row.not_counted, (std::vector<std::string>{"fp16", "tensor"}));
   // A100 PCIe 40 GB moves 1555 GB/s: the memory is the roof, at 4.69 FLOP/B.
-  EXPECT_EQ(row["roof_bound"], "memory");
-  EXPECT_NEAR(row["roof_share"].get<double>(), 2182949405952.0 / 1555e9 / 40.795683136, 1e-6);
+  EXPECT_EQ(row.roof_bound, "memory");
+  EXPECT_NEAR(row.roof_share.value(), 2182949405952.0 / 1555e9 / 40.795683136, 1e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Corpus, CountersOfMistic, testing::ValuesIn(std::vector<std::string>{reports()[0]}),

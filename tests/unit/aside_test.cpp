@@ -11,6 +11,7 @@
 #include "assemble/assemble.h"
 #include "base/files.h"
 #include "ops/import/import_file.h"
+#include "source_folder.h"
 #include "store/run_views.h"
 
 namespace nl {
@@ -103,7 +104,7 @@ class DerivedAtOnce : public Aside {
     auto ledger = store::Ledger::open(folder_);
     ASSERT_TRUE(ledger);
     const auto report =
-        ops::import_files(context, *ledger, {NEUROLENS_SOURCE_DIR "/samples/kineto_small.json"}, {});
+        ops::import_files(context, *ledger, {source_folder() + "/samples/kineto_small.json"}, {});
     ASSERT_TRUE(report);
     run_id_ = report->run_id;
     bundle_ = ledger->run_folder(run_id_);

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 
@@ -13,6 +14,7 @@
 #include "base/files.h"
 #include "fingerprint/row_block.h"
 #include "ops/import/import_file.h"
+#include "source_folder.h"
 #include "store/sqlite.h"
 
 namespace nl {
@@ -24,7 +26,7 @@ struct CancelledFormat {
 
 /// One input of each format that the golden cases have as a file.
 std::vector<CancelledFormat> one_of_each_format() {
-  const std::string root = NEUROLENS_SOURCE_DIR "/tests/golden";
+  const std::string root = source_folder() + "/tests/golden";
   std::vector<CancelledFormat> inputs;
   for (const auto& format : list_folder(root)) {
     for (const auto& name : list_folder(root + "/" + format)) {

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "ingest/json/window_pipeline.h"
 #include "ops/import/import_file.h"
+#include "source_folder.h"
 #include "store/table_writer.h"
 #include "unit/failing_memory.h"
 
@@ -136,7 +137,7 @@ TEST_F(NoMemory, AnImportFailsAsAWholeOrNotAtAll) {
     options.threads = 2;
     const FailingMemory memory(others);
     const auto report =
-        ops::import_files(context, ledger, {NEUROLENS_SOURCE_DIR "/samples/kineto_small.json"}, options);
+        ops::import_files(context, ledger, {source_folder() + "/samples/kineto_small.json"}, options);
     EXPECT_TRUE(list_folder(context.ledger_folder + "/staging").empty());
     EXPECT_EQ(list_folder(context.ledger_folder + "/runs").size(), report ? 1u : 0u);
     failures += report ? 0 : 1;

@@ -75,24 +75,24 @@ TEST(Collectives, FindAStragglerWithoutClocks) {
   for (const int32_t straggler : {0, 3, 7}) {
     SimulatedRanks ranks(8, straggler, 0.05, static_cast<uint64_t>(straggler));
     const auto calls = ranks.run(400);
-    const auto block = collectives_json(calls, {}, 400 * 1'250'000);
-    EXPECT_EQ(block["matched"], 400);
-    EXPECT_EQ(block["unmatched_calls"], 0);
-    EXPECT_EQ(block["straggler"]["rank"], straggler);
-    EXPECT_EQ(block["straggler"]["most_often_last"], straggler);
-    EXPECT_GT(block["straggler"]["last_share"], 0.99);
+    const auto block = collectives_of(calls, {}, 400 * 1'250'000);
+    EXPECT_EQ(block.matched, 400);
+    EXPECT_EQ(block.unmatched_calls, 0);
+    EXPECT_EQ(block.straggler->rank, straggler);
+    EXPECT_EQ(block.straggler->most_often_last, straggler);
+    EXPECT_GT(block.straggler->last_share, 0.99);
     // The others wait about 5 % of a millisecond in each step of 1.25 ms.
-    EXPECT_NEAR(block["straggler"]["window_share"].get<double>(), 0.04, 0.01);
-    EXPECT_TRUE(block["clocks"]["compared"] == 0) << "the clocks are not known";
-    EXPECT_FALSE(block.contains("absent"));
+    EXPECT_NEAR(block.straggler->window_share.value(), 0.04, 0.01);
+    EXPECT_EQ(block.clocks->compared, 0) << "the clocks are not known";
+    EXPECT_FALSE(block.absent);
   }
 }
 
 TEST(Collectives, NobodyIsBlamedWhereAllAreEqual) {
   SimulatedRanks ranks(8, -1, 0, 5);
-  const auto block = collectives_json(ranks.run(400), {}, 400 * 1'250'000);
-  EXPECT_LT(block["straggler"]["last_share"], 0.3);
-  EXPECT_LT(block["straggler"]["window_share"], 0.005);
+  const auto block = collectives_of(ranks.run(400), {}, 400 * 1'250'000);
+  EXPECT_LT(block.straggler->last_share, 0.3);
+  EXPECT_LT(block.straggler->window_share.value(), 0.005);
 }
 
 /// The true time of a reading lies inside the bound of the fit.
@@ -133,9 +133,9 @@ TEST(Collectives, WaitsWithClocksAgreeWithinTheBound) {
   const auto calls = ranks.run(300);
   LoadedFits fits;
   for (const RankFit& fit : fit_ranks(clocks_of(4), calls)) fits.clocks[fit.clock] = fit.fit.segments;
-  const auto block = collectives_json(calls, fits, 300 * 1'250'000);
-  EXPECT_EQ(block["clocks"]["compared"], 300);
-  EXPECT_EQ(block["clocks"]["agree"], true) << block["clocks"].dump();
+  const auto block = collectives_of(calls, fits, 300 * 1'250'000);
+  EXPECT_EQ(block.clocks->compared, 300);
+  EXPECT_EQ(block.clocks->agree, true) << block.clocks->agreeing << " of " << block.clocks->compared;
 }
 
 /// Ranks 0 and 1 share a group, 1 and 2 another one.
@@ -207,12 +207,12 @@ TEST(Collectives, OfDifferentSizesAreNotMatched) {
 
 TEST(Collectives, OfOneRankHaveTotalsAndAReason) {
   SimulatedRanks ranks(1, -1, 0, 8);
-  const auto block = collectives_json(ranks.run(10), {}, 1'000'000);
-  EXPECT_TRUE(block.contains("absent"));
-  EXPECT_TRUE(block["straggler"].is_null());
-  EXPECT_TRUE(block["matched"].is_null());
-  EXPECT_EQ(block["kinds"][0]["calls"], 10);
-  EXPECT_TRUE(block["kinds"][0]["busbw_bytes_per_s"].is_null())
+  const auto block = collectives_of(ranks.run(10), {}, 1'000'000);
+  EXPECT_TRUE(block.absent);
+  EXPECT_FALSE(block.straggler);
+  EXPECT_FALSE(block.matched);
+  EXPECT_EQ(block.kinds[0].calls, 10);
+  EXPECT_FALSE(block.kinds[0].busbw_bytes_per_s)
       << "what is waiting and what is transfer is not known";
 }
 
@@ -229,10 +229,10 @@ TEST(Collectives, RatesFollowTheFactorsOfTheirKind) {
     calls[static_cast<size_t>(r)] = {
         r, r, CollectiveKind::kAllReduce, "0", 2, 1, 1'000'000, 0, 1'000 + r * 500};
   }
-  const auto kind = collectives_json(calls, {}, 2'000)["kinds"][0];
-  EXPECT_DOUBLE_EQ(kind["algbw_bytes_per_s"], 1e12) << "a megabyte in the quickest call: a microsecond";
-  EXPECT_DOUBLE_EQ(kind["busbw_bytes_per_s"], 1e12) << "two ranks: factor 1";
-  EXPECT_EQ(kind["waits"][1]["wait_ns"], 500);
+  const auto kind = collectives_of(calls, {}, 2'000).kinds[0];
+  EXPECT_DOUBLE_EQ(kind.algbw_bytes_per_s.value(), 1e12) << "a megabyte in the quickest call: a microsecond";
+  EXPECT_DOUBLE_EQ(kind.busbw_bytes_per_s.value(), 1e12) << "two ranks: factor 1";
+  EXPECT_EQ(kind.waits[1].wait_ns, 500);
 }
 
 TEST(Collectives, KindsAreToldByName) {
@@ -256,11 +256,11 @@ TEST(Collectives, PointToPointIsApart) {
   std::vector<CollectiveCall> calls(2);
   calls[0] = {0, 0, CollectiveKind::kSend, "0", {}, {}, 8, 0, 100};
   calls[1] = {1, 1, CollectiveKind::kRecv, "0", {}, {}, 8, 0, 300};
-  const auto block = collectives_json(calls, {}, 1'000);
-  EXPECT_TRUE(block["kinds"].empty());
-  EXPECT_EQ(block["matched"], 0);
-  ASSERT_EQ(block["point_to_point"].size(), 2u);
-  EXPECT_EQ(block["point_to_point"][1]["total_ns"], 300);
+  const auto block = collectives_of(calls, {}, 1'000);
+  EXPECT_TRUE(block.kinds.empty());
+  EXPECT_EQ(block.matched, 0);
+  ASSERT_EQ(block.point_to_point.size(), 2u);
+  EXPECT_EQ(block.point_to_point[1].total_ns, 300);
 }
 
 }  // namespace

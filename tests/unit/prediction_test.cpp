@@ -66,8 +66,8 @@ TEST(PredictionScore, NothingGainedIsAScore) {
 
 TEST(Predictions, OneForEachSuggestion) {
   Finding finding{"r", 2, "t", Confidence::kHigh, {}, 500, {}, {}};
-  finding.suggestions.push_back({"a", 40, true});
-  finding.suggestions.push_back({"b", Absent{"the metrics do not tell"}});
+  finding.suggestions.push_back({1, "a", 40, true});
+  finding.suggestions.push_back({2, "b", Absent{"the metrics do not tell"}});
   const auto all = predictions_of({finding}, "run", "0", 1000);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].suggestion, 1);

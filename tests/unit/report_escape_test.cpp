@@ -84,7 +84,7 @@ TEST(Table, MillisecondsAreExact) {
   EXPECT_EQ(milliseconds(12'789'918).text, "12.789918");
   EXPECT_EQ(milliseconds(1'234'567'000'001).text, "1,234,567.000001");
   EXPECT_EQ(milliseconds(-5).text, "-0.000005");
-  EXPECT_EQ(milliseconds(nullptr).text, "-");
+  EXPECT_EQ(milliseconds(std::nullopt).text, "-");
 }
 
 TEST(Table, MarkdownHasOneLineARow) {

@@ -9,6 +9,7 @@
 #include "analyze/rules/metric_case.h"
 #include "analyze/rules/rule_set.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "shared_engine.h"
 
 namespace nl::analyze {
@@ -211,7 +212,7 @@ TEST(Findings, AnAbsentGainIsNoReasonToAbstain) {
   set.absent(Metric::mfu, "unknown device");
   const auto finding = evaluate_rules({rule}, set).findings.at(0);
   EXPECT_EQ(finding.suggestions[0].gain_ns.reason(), "mfu: unknown device");
-  const auto json = to_json(finding);
+  const auto json = to_json_tree(finding);
   EXPECT_TRUE(json["suggestions"][0]["gain_ns"].is_null());
   EXPECT_EQ(json["suggestions"][0]["absent_reason"], "mfu: unknown device");
   EXPECT_EQ(json["suggestions"][1]["gain_ns"], 400);
@@ -230,9 +231,9 @@ TEST(Findings, DivisionByZeroMakesARuleAbstain) {
   set.set(Metric::total_time, int64_t{0});
   const auto evaluation = evaluate_rules({good()}, set);
   ASSERT_EQ(evaluation.abstentions.size(), 1u);
-  EXPECT_TRUE(evaluation.abstentions[0].metric.empty());
+  EXPECT_FALSE(evaluation.abstentions[0].metric);
   EXPECT_TRUE(evaluation.abstentions[0].reason.starts_with("division by zero"));
-  EXPECT_TRUE(to_json(evaluation)["abstentions"][0]["metric"].is_null());
+  EXPECT_TRUE(to_json_tree(evaluation)["abstentions"][0]["metric"].is_null());
 }
 
 // ---- Folders of rules

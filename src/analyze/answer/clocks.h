@@ -26,21 +26,22 @@ struct ClockFitAnswer {
   static constexpr auto fields() {
     using C = ClockFitAnswer;
     return std::tuple{
-        field("clock", &C::clock),
+        field("clock", &C::clock, "number of the clock"),
         field("device", &C::device, "null: a clock of the host"),
         field("reference", &C::reference, "clock that it was fitted to"),
-        field("method", &C::method),
-        field("applied", &C::applied),
-        field("drift_ppm", &C::drift_ppm),
+        field("method", &C::method, "how it was fitted"),
+        field("applied", &C::applied, "whether times were moved by it"),
+        field("drift_ppm", &C::drift_ppm, "how much faster it runs than its reference, in millionths"),
         field("anchors", &C::anchors, "pairs of times that the fit rests on"),
-        field("residual_p50_ns", &C::residual_p50_ns),
-        field("residual_p99_ns", &C::residual_p99_ns),
-        field("violations_before", &C::violations_before, "kernels that started before their launch, before the fit"),
+        field("residual_p50_ns", &C::residual_p50_ns, "median of what the fit leaves over"),
+        field("residual_p99_ns", &C::residual_p99_ns, "99th percentile of what the fit leaves over"),
+        field("violations_before", &C::violations_before,
+              "kernels that started before their launch, before the fit"),
         field("violations_after", &C::violations_after, "the same after it"),
         field("bound_ns", &C::bound_ns, "how far off a time may be"),
-        field("offset_ns", &C::offset_ns),
+        field("offset_ns", &C::offset_ns, "what is added to its times"),
         field("from_ns", &C::from_ns, "begin of the segment"),
-        field("corrupt_records", &C::corrupt_records),
+        field("corrupt_records", &C::corrupt_records, "records that the fit leaves out"),
         field("min_rtt_ns", &C::min_rtt_ns, "shortest round trip between two hosts")};
   }
 };
@@ -65,7 +66,7 @@ struct ClocksAnswer {
   EarlyStarts early_starts = {};
 
   static constexpr auto fields() {
-    return std::tuple{field("fits", &ClocksAnswer::fits),
+    return std::tuple{field("fits", &ClocksAnswer::fits, "one row for each fit"),
                       field("early_starts", &ClocksAnswer::early_starts,
                             "kernels that seem to start too early, by what explains it")};
   }
@@ -77,7 +78,7 @@ struct LaunchMatches {
 
   static constexpr auto fields() {
     using L = LaunchMatches;
-    return std::tuple{field("replayed", &L::replayed),
+    return std::tuple{field("replayed", &L::replayed, "launches that the counter profiler replayed"),
                       field("matched", &L::matched, "found in the trace"),
                       field("moved", &L::moved, "found out of order"),
                       field("by_function", &L::by_function, "found by their function name only"),

@@ -17,7 +17,7 @@ struct RankWait {
   int64_t last = 0;     ///< how often no rank waited less
 
   static constexpr auto fields() {
-    return std::tuple{field("rank", &RankWait::rank),
+    return std::tuple{field("rank", &RankWait::rank, "number of the rank"),
                       field("wait_ns", &RankWait::wait_ns, "time that it waited for other ranks"),
                       field("last", &RankWait::last, "how often no rank waited less")};
   }
@@ -42,19 +42,19 @@ struct CollectiveKindAnswer {
   static constexpr auto fields() {
     using C = CollectiveKindAnswer;
     return std::tuple{
-        field("kind", &C::kind),
+        field("kind", &C::kind, "all_reduce, all_gather, …"),
         field("group", &C::group, "as the source names it"),
         field("group_size", &C::group_size, "ranks of the group"),
-        field("calls", &C::calls),
+        field("calls", &C::calls, "calls on all ranks"),
         field("total_ns", &C::total_ns, "sum of the calls of all ranks"),
         field("dur_p50_ns", &C::dur_p50_ns, "median of the calls"),
         field("collectives", &C::collectives, "calls of several ranks that belong together"),
-        field("bytes_p50", &C::bytes_p50),
+        field("bytes_p50", &C::bytes_p50, "median of the bytes of a collective"),
         field("transfer_ns", &C::transfer_ns, "sum of the quickest call of each collective"),
         field("transfer_p50_ns", &C::transfer_p50_ns, "median of the quickest calls"),
         field("algbw_bytes_per_s", &C::algbw_bytes_per_s, "bytes over transfer time"),
         field("busbw_bytes_per_s", &C::busbw_bytes_per_s, "bus bandwidth, as nccl-tests define it"),
-        field("waits", &C::waits)};
+        field("waits", &C::waits, "by rank")};
   }
 };
 
@@ -68,7 +68,8 @@ struct StragglerAnswer {
 
   static constexpr auto fields() {
     using S = StragglerAnswer;
-    return std::tuple{field("rank", &S::rank), field("most_often_last", &S::most_often_last, "rank"),
+    return std::tuple{field("rank", &S::rank, "the rank that waited least"),
+                      field("most_often_last", &S::most_often_last, "rank"),
                       field("last_share", &S::last_share, "share of the collectives in which it was last"),
                       field("waited_ns", &S::waited_ns, "how long each of the others waited for it"),
                       field("window_share", &S::window_share, "the same as a share of the window")};
@@ -89,15 +90,16 @@ struct ClockAgreement {
 
   static constexpr auto fields() {
     using C = ClockAgreement;
-    return std::tuple{field("compared", &C::compared, "collectives whose ranks have known clocks"),
-                      field("without_bound", &C::without_bound, "collectives whose ranks have not"),
-                      field("resolvable", &C::resolvable, "waits that are longer than the bound of the clocks"),
-                      field("agreeing", &C::agreeing, "within the bound"),
-                      field("bound_p50_ns", &C::bound_p50_ns),
-                      field("worst_difference_ns", &C::worst_difference_ns),
-                      field("waits", &C::waits, "by the clocks"),
-                      field("methods", &C::methods, "how the clocks were fitted"),
-                      field("agree", &C::agree, "all that were compared")};
+    return std::tuple{
+        field("compared", &C::compared, "collectives whose ranks have known clocks"),
+        field("without_bound", &C::without_bound, "collectives whose ranks have not"),
+        field("resolvable", &C::resolvable, "waits that are longer than the bound of the clocks"),
+        field("agreeing", &C::agreeing, "within the bound"),
+        field("bound_p50_ns", &C::bound_p50_ns, "median of the bounds of the clocks"),
+        field("worst_difference_ns", &C::worst_difference_ns, "largest difference between both ways"),
+        field("waits", &C::waits, "by the clocks"),
+        field("methods", &C::methods, "how the clocks were fitted"),
+        field("agree", &C::agree, "all that were compared")};
   }
 };
 
@@ -109,8 +111,9 @@ struct PointToPointAnswer {
 
   static constexpr auto fields() {
     using P = PointToPointAnswer;
-    return std::tuple{field("kind", &P::kind), field("rank", &P::rank), field("calls", &P::calls),
-                      field("total_ns", &P::total_ns)};
+    return std::tuple{field("kind", &P::kind, "send or receive"), field("rank", &P::rank, "that called"),
+                      field("calls", &P::calls, "of this kind on this rank"),
+                      field("total_ns", &P::total_ns, "sum of the calls")};
   }
 };
 
@@ -129,17 +132,19 @@ struct CollectivesAnswer {
 
   static constexpr auto fields() {
     using C = CollectivesAnswer;
-    return std::tuple{field("ranks", &C::ranks),
-                      field("calls", &C::calls),
-                      field("matched", &C::matched, "collectives whose calls were found on several ranks"),
-                      field("unmatched_calls", &C::unmatched_calls),
-                      field("different_sizes", &C::different_sizes, "collectives whose ranks tell different sizes"),
-                      field("kinds", &C::kinds, "by time"),
-                      field("waits", &C::waits),
-                      field("straggler", &C::straggler),
-                      field("clocks", &C::clocks),
-                      field("point_to_point", &C::point_to_point),
-                      field_if_any("absent", &C::absent, "why there are no waits")};
+    return std::tuple{
+        field("ranks", &C::ranks, "ranks that call collectives"),
+        field("calls", &C::calls, "calls in the window"),
+        field("matched", &C::matched, "collectives whose calls were found on several ranks"),
+        field("unmatched_calls", &C::unmatched_calls, "calls that belong to no collective of several ranks"),
+        field("different_sizes", &C::different_sizes, "collectives whose ranks tell different sizes"),
+        field("kinds", &C::kinds, "by time"),
+        field("waits", &C::waits, "what each rank waited in all collectives"),
+        field("straggler", &C::straggler, "the rank that the others waited for; null if there is none"),
+        field("clocks", &C::clocks,
+              "waits by the clocks, to hold against those without; null if nothing can be compared"),
+        field("point_to_point", &C::point_to_point, "messages between two ranks"),
+        field_if_any("absent", &C::absent, "why there are no waits")};
   }
 };
 

@@ -38,26 +38,28 @@ struct CountedKernel {
         field("kernel", &K::kernel, "name as the source writes it"),
         field("label", &K::label, "for narrow columns"),
         field("device", &K::device, "name of the hardware"),
-        field("launches", &K::launches),
+        field("launches", &K::launches, "replayed launches"),
         field("measured", &K::measured, "launches with a duration"),
         field("replay_ns", &K::replay_ns, "replayed time, with fixed clocks and cold caches: not the run's"),
-        field("achieved_occupancy_pct", &K::achieved_occupancy_pct),
-        field("theoretical_occupancy_pct", &K::theoretical_occupancy_pct),
-        field("warp_efficiency_pct", &K::warp_efficiency_pct),
+        field("achieved_occupancy_pct", &K::achieved_occupancy_pct,
+              "warps that were active, of the most that fit"),
+        field("theoretical_occupancy_pct", &K::theoretical_occupancy_pct,
+              "warps that the resources of the kernel allow, of the most that fit"),
+        field("warp_efficiency_pct", &K::warp_efficiency_pct, "threads of a warp that do work"),
         field("sm_pct", &K::sm_pct, "throughput of the multiprocessors, of their peak"),
         field("memory_pct", &K::memory_pct, "throughput of the memory system, of its peak"),
         field("dram_pct", &K::dram_pct, "throughput of the device memory, of its peak"),
-        field("l1_hit_pct", &K::l1_hit_pct),
-        field("l2_hit_pct", &K::l2_hit_pct),
+        field("l1_hit_pct", &K::l1_hit_pct, "accesses that the first cache serves"),
+        field("l2_hit_pct", &K::l2_hit_pct, "accesses that the second cache serves"),
         field("tensor_pct", &K::tensor_pct, "time in which tensor units are active"),
         field("ipc", &K::ipc, "instructions per cycle"),
         field("registers", &K::registers, "per thread"),
-        field("sm_clock_hz", &K::sm_clock_hz),
+        field("sm_clock_hz", &K::sm_clock_hz, "clock of the multiprocessors"),
         field("bound", &K::bound, "compute, memory or latency"),
-        field("dram_bytes", &K::dram_bytes),
-        field("dram_bytes_per_s", &K::dram_bytes_per_s),
+        field("dram_bytes", &K::dram_bytes, "bytes read from and written to the device memory"),
+        field("dram_bytes_per_s", &K::dram_bytes_per_s, "the same over the replayed time"),
         field("flops", &K::flops, "counted operations"),
-        field("flops_per_s", &K::flops_per_s),
+        field("flops_per_s", &K::flops_per_s, "counted operations over the replayed time"),
         field("dtype", &K::dtype, "data type with the most operations"),
         field("intensity", &K::intensity, "operations per byte of device memory"),
         field("roof_share", &K::roof_share, "least time that the device needs over the replayed time"),
@@ -85,7 +87,8 @@ struct CountedDevice {
   Known<PeaksAnswer> peaks = Absent{"no device"};
 
   static constexpr auto fields() {
-    return std::tuple{field("name", &CountedDevice::name), field("peaks", &CountedDevice::peaks)};
+    return std::tuple{field("name", &CountedDevice::name, "of the hardware"),
+                      field("peaks", &CountedDevice::peaks, "what it can do at most")};
   }
 };
 
@@ -102,11 +105,11 @@ struct AdviceAnswer {
 
   static constexpr auto fields() {
     using A = AdviceAnswer;
-    return std::tuple{field("kernel", &A::kernel),
-                      field("label", &A::label),
-                      field("rule", &A::rule),
-                      field("kind", &A::kind),
-                      field("text", &A::text),
+    return std::tuple{field("kernel", &A::kernel, "name as the source writes it"),
+                      field("label", &A::label, "for narrow columns"),
+                      field("rule", &A::rule, "of the profiler"),
+                      field("kind", &A::kind, "as the profiler says it"),
+                      field("text", &A::text, "as the profiler says it"),
                       field("speedup_kind", &A::speedup_kind, "of the kernel alone or of the whole"),
                       field("speedup_pct", &A::speedup_pct, "as the profiler estimates it"),
                       field("times", &A::times, "launches that got this advice")};
@@ -118,7 +121,8 @@ struct ReplayLeftOut {
   int64_t replay_ns = 0;
 
   static constexpr auto fields() {
-    return std::tuple{field("rows", &ReplayLeftOut::rows), field("replay_ns", &ReplayLeftOut::replay_ns)};
+    return std::tuple{field("rows", &ReplayLeftOut::rows, "kernels that are not listed"),
+                      field("replay_ns", &ReplayLeftOut::replay_ns, "their replayed time")};
   }
 };
 
@@ -137,11 +141,11 @@ struct CountersAnswer {
     return std::tuple{field("launches", &C::launches, "launches that the profiler replayed"),
                       field("measured", &C::measured, "launches with a duration"),
                       field("replay_ns", &C::replay_ns, "replayed time of all of them"),
-                      field("devices", &C::devices),
+                      field("devices", &C::devices, "devices of the launches"),
                       field("kernels", &C::kernels, "by replayed time"),
-                      field("not_shown", &C::not_shown),
+                      field("not_shown", &C::not_shown, "what the table of kernels leaves out"),
                       field("top_launches", &C::top_launches, "the longest ones"),
-                      field("advice", &C::advice)};
+                      field("advice", &C::advice, "what the profiler itself advises")};
   }
 };
 

@@ -29,8 +29,8 @@ struct GapAnswer {
 
   static constexpr auto fields() {
     using G = GapAnswer;
-    return std::tuple{field("start_ns", &G::start_ns),
-                      field("dur_ns", &G::dur_ns),
+    return std::tuple{field("start_ns", &G::start_ns, "on the common clock"),
+                      field("dur_ns", &G::dur_ns, "its length"),
                       field("cause", &G::cause, "idle cause, see docs/metrics.md"),
                       field("host_span", &G::host_span, "what the launching thread did meanwhile"),
                       field("next_table", &G::next_table, "table of the work that ended the gap"),
@@ -43,8 +43,9 @@ struct WorkRows {
   int64_t kernels = 0, copies = 0, spans = 0;
 
   static constexpr auto fields() {
-    return std::tuple{field("kernels", &WorkRows::kernels), field("copies", &WorkRows::copies),
-                      field("spans", &WorkRows::spans)};
+    return std::tuple{field("kernels", &WorkRows::kernels, "rows of the table kernels"),
+                      field("copies", &WorkRows::copies, "rows of the table copies"),
+                      field("spans", &WorkRows::spans, "rows of the table spans")};
   }
 };
 
@@ -83,7 +84,7 @@ struct MemoryAnswer {
   static constexpr auto fields() {
     return std::tuple{field("relative", &MemoryAnswer::relative,
                             "the source gives changes: values count from its first event"),
-                      field("samples", &MemoryAnswer::samples)};
+                      field("samples", &MemoryAnswer::samples, "memory over time")};
   }
 };
 
@@ -108,14 +109,14 @@ struct DeviceAnswer {
     using D = DeviceAnswer;
     return std::tuple{merged(&D::on),
                       field("name", &D::name, "of the hardware"),
-                      field("kind", &D::kind),
+                      field("kind", &D::kind, "host if the run has no device work"),
                       merged(&D::time),
                       field("untimed", &D::untimed, "rows without timing, which no figure contains"),
                       field("idle_causes", &D::idle_causes, "ns by cause; they add up to idle_ns"),
-                      field("longest_gaps", &D::longest_gaps),
+                      field("longest_gaps", &D::longest_gaps, "the longest pieces of idle time"),
                       field("classes", &D::classes, "ns of kernels (of a host: ops) by class"),
                       field("metrics", &D::metrics, "by id, see docs/metrics.md"),
-                      field("roofline", &D::roofline),
+                      field("roofline", &D::roofline, "ops against the roof of the device"),
                       field_if_any("work", &D::work, "where the work comes from; only in reports"),
                       field_if_any("strip", &D::strip, "the window over time; only in reports"),
                       field_if_any("memory", &D::memory, "memory over time; only in reports")};

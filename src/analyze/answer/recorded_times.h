@@ -19,9 +19,10 @@ struct RecordedScope {
 
   static constexpr auto fields() {
     using S = RecordedScope;
-    return std::tuple{field("name", &S::name), field("calls", &S::calls),
+    return std::tuple{field("name", &S::name, "of the scope"),
+                      field("calls", &S::calls, "how often it was entered"),
                       field("own_ns", &S::own_ns, "time that no scope inside of it has"),
-                      field("total_ns", &S::total_ns)};
+                      field("total_ns", &S::total_ns, "with the scopes inside")};
   }
 };
 
@@ -34,10 +35,11 @@ struct RecordedFunction {
 
   static constexpr auto fields() {
     using F = RecordedFunction;
-    return std::tuple{field("name", &F::name), field("own_ns", &F::own_ns, "sampled in it, not in what it calls"),
-                      field("total_ns", &F::total_ns, "with what it calls; a function that calls itself counts once"),
-                      field("all_ns", &F::all_ns, "of all samples"),
-                      field("share", &F::share, "own_ns of all_ns")};
+    return std::tuple{
+        field("name", &F::name, "of the function"),
+        field("own_ns", &F::own_ns, "sampled in it, not in what it calls"),
+        field("total_ns", &F::total_ns, "with what it calls; a function that calls itself counts once"),
+        field("all_ns", &F::all_ns, "of all samples"), field("share", &F::share, "own_ns of all_ns")};
   }
 };
 
@@ -48,7 +50,8 @@ struct RecordedWait {
 
   static constexpr auto fields() {
     using W = RecordedWait;
-    return std::tuple{field("name", &W::name, "why threads did not run"), field("times", &W::times),
+    return std::tuple{field("name", &W::name, "why threads did not run"),
+                      field("times", &W::times, "how often"),
                       field("total_ns", &W::total_ns, "over all threads")};
   }
 };
@@ -59,8 +62,8 @@ struct RecordedQueries {
 
   static constexpr auto fields() {
     using Q = RecordedQueries;
-    return std::tuple{field("scopes", &Q::scopes), field("functions", &Q::functions),
-                      field("python", &Q::python), field("waits", &Q::waits)};
+    return std::tuple{field("scopes", &Q::scopes, "SQL"), field("functions", &Q::functions, "SQL"),
+                      field("python", &Q::python, "SQL"), field("waits", &Q::waits, "SQL")};
   }
 };
 
@@ -74,9 +77,11 @@ struct RecordedTimes {
 
   static constexpr auto fields() {
     using R = RecordedTimes;
-    return std::tuple{field("scopes", &R::scopes), field("functions", &R::functions, "by sampled processor time"),
+    return std::tuple{field("scopes", &R::scopes, "by the time that is their own"),
+                      field("functions", &R::functions, "by sampled processor time"),
                       field("python", &R::python, "Python functions, with what they call in C as their own"),
-                      field("waits", &R::waits), field("queries", &R::queries, "SQL that gives each list again")};
+                      field("waits", &R::waits, "why threads did not run"),
+                      field("queries", &R::queries, "SQL that gives each list again")};
   }
 };
 

@@ -49,20 +49,21 @@ struct RooflineOp {
   static constexpr auto fields() {
     using R = RooflineOp;
     return std::tuple{
-        field("name", &R::name),
-        field("class", &R::op_class),
+        field("name", &R::name, "of the op"),
+        field("class", &R::op_class, "what the op does"),
         field("dtype", &R::dtype, "data type that it computes in"),
-        field("calls", &R::calls),
+        field("calls", &R::calls, "with this data type"),
         field("flops", &R::flops, "operations by the model of the op"),
         field("bytes", &R::bytes, "bytes that must be moved at least, by the model"),
         field("kernel_ns", &R::kernel_ns, "time of its kernels"),
         field("intensity", &R::intensity, "operations per byte"),
-        field("flops_per_s", &R::flops_per_s),
-        field("bytes_per_s", &R::bytes_per_s),
+        field("flops_per_s", &R::flops_per_s, "operations over kernel time"),
+        field("bytes_per_s", &R::bytes_per_s, "bytes over kernel time"),
         field("roof_share", &R::roof_share, "least time that the device needs over the time that it took"),
         field_if_any("absent", &R::absent, "why there is no roof"),
         field_if_any("bound", &R::bound, "memory or compute"),
-        field_if_any("model_or_peak_error", &R::model_or_peak_error, "faster than possible: model or peak is wrong")};
+        field_if_any("model_or_peak_error", &R::model_or_peak_error,
+                     "faster than possible: model or peak is wrong")};
   }
 };
 
@@ -75,11 +76,12 @@ struct RooflineAnswer {
 
   static constexpr auto fields() {
     using R = RooflineAnswer;
-    return std::tuple{field("ops", &R::ops, "by kernel time"),
-                      field("modelled_ns", &R::modelled_ns, "kernel time of ops that have a model"),
-                      field("kernel_ns", &R::kernel_ns, "kernel time of the device in the window"),
-                      field("without_model", &R::without_model, "kernel time by the reason why there is no model"),
-                      field("peaks", &R::peaks)};
+    return std::tuple{
+        field("ops", &R::ops, "by kernel time"),
+        field("modelled_ns", &R::modelled_ns, "kernel time of ops that have a model"),
+        field("kernel_ns", &R::kernel_ns, "kernel time of the device in the window"),
+        field("without_model", &R::without_model, "kernel time by the reason why there is no model"),
+        field("peaks", &R::peaks, "what the device can do at most")};
   }
 };
 

@@ -36,12 +36,12 @@ struct KernelAnswer {
                       field("name", &K::name, "as the source writes it"),
                       field("short_name", &K::short_name, "without parameters and namespaces"),
                       field("label", &K::label, "for narrow columns"),
-                      field("class", &K::op_class),
+                      field("class", &K::op_class, "what the kernel does"),
                       field("family", &K::family, "library or generator that it comes from"),
-                      field("is_copy", &K::is_copy),
+                      field("is_copy", &K::is_copy, "a copy, not a kernel"),
                       field("total_ns", &K::total_ns, "sum of its calls, clipped to the window"),
-                      field("calls", &K::calls),
-                      field("mean_ns", &K::mean_ns),
+                      field("calls", &K::calls, "that touch the window"),
+                      field("mean_ns", &K::mean_ns, "of a call"),
                       field("share", &K::share, "of the sum of all kernels and copies of the device"),
                       field("longest_ns", &K::longest_ns, "longest call, not clipped"),
                       field("longest_row", &K::longest_row, "row of that call in its table"),
@@ -78,15 +78,15 @@ struct OpAnswer {
     using O = OpAnswer;
     return std::tuple{
         merged(&O::on),
-        field("name", &O::name),
-        field("op_type", &O::op_type),
-        field("class", &O::op_class),
+        field("name", &O::name, "of the op, call or layer"),
+        field("op_type", &O::op_type, "of the op"),
+        field("class", &O::op_class, "what the op does"),
         field("owner", &O::owner, "what kind of row it is"),
         field_if_any("fusion", &O::fusion, "of a layer: how it was fused"),
         field_if_any("model_layers", &O::model_layers, "of a layer: layers of the model that it came from"),
         field_if_any("device_ns", &O::device_ns, "time on the device, clipped to the window"),
         field_if_any("own_ns", &O::own_ns, "of a host: its time less that of ops and calls inside it"),
-        field("calls", &O::calls),
+        field("calls", &O::calls, "with work in the window; null where the launch is not known"),
         field_if_any("kernels", &O::kernels, "kernels and copies that it launched"),
         field("share", &O::share, "of the sum of all rows")};
   }
@@ -102,7 +102,8 @@ struct ModuleAnswer {
   static constexpr auto fields() {
     using M = ModuleAnswer;
     return std::tuple{merged(&M::on), field("path", &M::path, "null: work outside of modules"),
-                      field("device_ns", &M::device_ns), field("kernels", &M::kernels, "kernels and copies"),
+                      field("device_ns", &M::device_ns, "sum of the work that it launched"),
+                      field("kernels", &M::kernels, "kernels and copies"),
                       field("share", &M::share, "of the sum of all rows")};
   }
 };
@@ -121,10 +122,10 @@ struct PhaseAnswer {
     using P = PhaseAnswer;
     return std::tuple{merged(&P::on),
                       field("phase", &P::phase, "prefill, decode, decode_step or mixed"),
-                      field("ranges", &P::ranges),
+                      field("ranges", &P::ranges, "that mark the phase"),
                       field("host_ns", &P::host_ns, "time that the ranges cover"),
                       field("device_ns", &P::device_ns, "sum of the work launched in them"),
-                      field("kernels", &P::kernels),
+                      field("kernels", &P::kernels, "launched in them"),
                       field("graph_kernels", &P::graph_kernels, "of them, kernels of graphs")};
   }
 };
@@ -135,7 +136,8 @@ struct LeftOut {
   int64_t total_ns = 0;
 
   static constexpr auto fields() {
-    return std::tuple{field("rows", &LeftOut::rows), field("total_ns", &LeftOut::total_ns)};
+    return std::tuple{field("rows", &LeftOut::rows, "that are not listed"),
+                      field("total_ns", &LeftOut::total_ns, "their time")};
   }
 };
 
@@ -145,8 +147,9 @@ struct NotShown {
 
   static constexpr auto fields() {
     using N = NotShown;
-    return std::tuple{merged(&N::on), field_if_any("kernels", &N::kernels), field_if_any("ops", &N::ops),
-                      field_if_any("modules", &N::modules)};
+    return std::tuple{merged(&N::on), field_if_any("kernels", &N::kernels, "of top_kernels"),
+                      field_if_any("ops", &N::ops, "of top_ops"),
+                      field_if_any("modules", &N::modules, "of top_modules")};
   }
 };
 
@@ -190,13 +193,13 @@ struct EngineLayers {
 
   static constexpr auto fields() {
     using E = EngineLayers;
-    return std::tuple{field("count", &E::count),
+    return std::tuple{field("count", &E::count, "layers of the engine"),
                       field("timed", &E::timed, "layers with a time"),
-                      field("total_ns", &E::total_ns),
+                      field("total_ns", &E::total_ns, "sum of the layers with a time"),
                       field("iterations", &E::iterations, "most calls of a layer"),
                       field("classes", &E::classes, "ns by class"),
                       field("top", &E::top, "by time"),
-                      field("not_shown", &E::not_shown)};
+                      field("not_shown", &E::not_shown, "what the list of layers leaves out")};
   }
 };
 

@@ -40,7 +40,7 @@ struct LimiterAnswer {
     return std::tuple{
         merged(&L::on),
         field("what", &L::what, "compute, exposed_comm, exposed_copy, host, or the name of an idle cause"),
-        field("time_ns", &L::time_ns), field("share", &L::share, "of the window"),
+        field("time_ns", &L::time_ns, "of the window"), field("share", &L::share, "of the window"),
         field("words", &L::words, "what it is, for people")};
   }
 };
@@ -67,8 +67,10 @@ struct StepAnswer {
   static constexpr auto fields() {
     using S = StepAnswer;
     return std::tuple{field("window", &S::window, "name of the window that is this step"),
-                      field("label", &S::label, "as the source names it"), field("start_ns", &S::start_ns),
-                      field("dur_ns", &S::dur_ns), field("devices", &S::devices)};
+                      field("label", &S::label, "as the source names it"),
+                      field("start_ns", &S::start_ns, "on the common clock"),
+                      field("dur_ns", &S::dur_ns, "its length"),
+                      field("devices", &S::devices, "the step on each device")};
   }
 };
 
@@ -85,7 +87,7 @@ struct StepsAnswer {
         field("source", &S::source,
               "what tells the steps: profiler_step, engine_step, model_run, inference, annotation, period, "
               "none"),
-        field("count", &S::count),
+        field("count", &S::count, "all steps of the capture"),
         field("confidence", &S::confidence, "of a period: share of the kernels that repeat after it"),
         field("kernels_in_period", &S::kernels_in_period, "only of a period that was found in the kernels"),
         field("list", &S::list, "the first of them, of the whole capture")};

@@ -34,7 +34,7 @@ constexpr std::array<MetricInfo, kMetrics> with_sections() {
 constexpr std::array<MetricInfo, kMetrics> kInfos = with_sections();
 
 /// Share of the kernel time that the value is drawn from, where it is not all of it.
-std::optional<double> coverage_of(const MetricSet& metrics, const MetricInfo& info) {
+std::optional<double> metric_coverage(const MetricSet& metrics, const MetricInfo& info) {
   const auto is = [&](std::string_view start) { return info.section.starts_with(start); };
   if (is("Idle causes") || is("Launches")) return metrics.get(Metric::launch_linked_share).optional();
   if (is("Roofline")) return metrics.get(Metric::modelled_share).optional();
@@ -60,10 +60,11 @@ struct MetricValue {
 
   static constexpr auto fields() {
     using M = MetricValue;
-    return std::tuple{field("definition", &M::definition, "id/version"), field("unit", &M::unit),
-                      field_if_any("coverage", &M::coverage, "share of the kernel time that it is drawn from"),
-                      field_if_any("absent", &M::absent, "why there is no value"),
-                      field_if_any("value", &M::value)};
+    return std::tuple{
+        field("definition", &M::definition, "id/version"), field("unit", &M::unit, "ns, B, count, ratio, …"),
+        field_if_any("coverage", &M::coverage, "share of the kernel time that it is drawn from"),
+        field_if_any("absent", &M::absent, "why there is no value"),
+        field_if_any("value", &M::value, "in its unit")};
   }
 };
 
@@ -106,7 +107,7 @@ void DescribedAs<analyze::MetricSet>::write(ValueWriter& out, const analyze::Met
     out.text(std::string(info.id) + "/" + std::to_string(info.version));
     out.key("unit");
     out.text(info.unit);
-    if (const auto coverage = analyze::coverage_of(metrics, info)) {
+    if (const auto coverage = analyze::metric_coverage(metrics, info)) {
       out.key("coverage");
       out.number(*coverage);
     }

@@ -7,14 +7,14 @@ namespace nl::analyze {
 namespace {
 
 constexpr char kConvolution[] = "convolution";
-constexpr char kNoOutput[] = "stride and padding of the convolution are not in the source";
+constexpr char kNoConvolutionOutput[] = "stride and padding of the convolution are not in the source";
 
 using Dims = std::vector<int64_t>;
 
 enum class Transposed { kNever, kAlways, kByFlag };
 
 /// Where the arguments stand; -1 if the op has none.
-struct Places {
+struct ConvolutionPlaces {
   int bias;
   int stride;
   int padding;
@@ -41,7 +41,7 @@ struct Geometry {
   Dims output_padding;
 };
 
-std::optional<Geometry> geometry_of(const OpCall& call, const Places& at, size_t rank) {
+std::optional<Geometry> geometry_of(const OpCall& call, const ConvolutionPlaces& at, size_t rank) {
   const auto stride = per_dimension(call, at.stride, rank, 1);
   const auto padding = per_dimension(call, at.padding, rank, 0);
   const auto dilation = per_dimension(call, at.dilation, rank, 1);
@@ -70,7 +70,7 @@ Tensor batched(const Tensor& tensor, const Tensor& weight) {
   return out;
 }
 
-std::optional<Count> output_positions(const OpCall& call, const Places& at, const Tensor& in,
+std::optional<Count> output_positions(const OpCall& call, const ConvolutionPlaces& at, const Tensor& in,
                                       const Tensor& weight, bool transposed) {
   const size_t rank = weight.rank() - 2;
   if (const Tensor* out = call.output(); out != nullptr && out->rank() == weight.rank()) {
@@ -88,7 +88,7 @@ std::optional<Count> output_positions(const OpCall& call, const Places& at, cons
 }
 
 /// Nothing if the flag is needed and not recorded.
-std::optional<bool> is_transposed(const OpCall& call, const Places& at) {
+std::optional<bool> is_transposed(const OpCall& call, const ConvolutionPlaces& at) {
   if (at.transposed != Transposed::kByFlag) return at.transposed == Transposed::kAlways;
   return call.flag(at.transposed_flag);
 }
@@ -106,16 +106,16 @@ Count output_planes(const OpCall& call, const Tensor& in, const Tensor& weight, 
   return Count(in.dim(0)) * weight.dim(transposed ? 1 : 0);
 }
 
-Known<OpModel> forward(const OpCall& call, const Places& at) {
+Known<OpModel> forward(const OpCall& call, const ConvolutionPlaces& at) {
   const Tensor* given = call.tensor(0);
   const Tensor* weight = call.tensor(1);
   if (given == nullptr || weight == nullptr) return Absent{"input or weight have no shape"};
   const auto transposed = is_transposed(call, at);
-  if (!transposed) return Absent{kNoOutput};
+  if (!transposed) return Absent{kNoConvolutionOutput};
   const Tensor in = batched(*given, *weight);
   if (!fits(in, *weight, *transposed)) return Absent{"the shapes do not fit a convolution"};
   const auto positions = output_positions(call, at, in, *weight, *transposed);
-  if (!positions) return Absent{kNoOutput};
+  if (!positions) return Absent{kNoConvolutionOutput};
   const Count worked = *transposed ? product(std::span(in.dims).subspan(2)) : *positions;
   Tally tally;
   tally.moves(given).moves(weight).moves(call.tensor(at.bias)).moves(call.tensor(at.addend));
@@ -174,17 +174,17 @@ Known<OpModel> gradient_alone(const OpCall& call, bool of_input) {
   return of_input ? gradient(&result, out, call.tensor(2)) : gradient(call.tensor(2), out, &result);
 }
 
-constexpr Places kGeneral{2, 3, 4, 5, Transposed::kByFlag, 6, 7};
-constexpr Places kPlain{2, 3, 4, 5};
-constexpr Places kTransposed{2, 3, 4, 7, Transposed::kAlways, -1, 5};
-constexpr Places kCudnn{-1, 3, 2, 4};
-constexpr Places kCudnnTransposed{-1, 4, 2, 5, Transposed::kAlways, -1, 3};
-constexpr Places kPaddingFirst{2, 4, 3, 5};
-constexpr Places kAddRelu{4, 5, 6, 7, Transposed::kNever, -1, -1, 2};
-constexpr Places kWithKernelSize{3, 4, 5, -1};
-constexpr Places kDilated{3, 4, 5, 6};
+constexpr ConvolutionPlaces kGeneral{2, 3, 4, 5, Transposed::kByFlag, 6, 7};
+constexpr ConvolutionPlaces kPlain{2, 3, 4, 5};
+constexpr ConvolutionPlaces kTransposed{2, 3, 4, 7, Transposed::kAlways, -1, 5};
+constexpr ConvolutionPlaces kCudnn{-1, 3, 2, 4};
+constexpr ConvolutionPlaces kCudnnTransposed{-1, 4, 2, 5, Transposed::kAlways, -1, 3};
+constexpr ConvolutionPlaces kPaddingFirst{2, 4, 3, 5};
+constexpr ConvolutionPlaces kAddRelu{4, 5, 6, 7, Transposed::kNever, -1, -1, 2};
+constexpr ConvolutionPlaces kWithKernelSize{3, 4, 5, -1};
+constexpr ConvolutionPlaces kDilated{3, 4, 5, 6};
 
-template <const Places& at>
+template <const ConvolutionPlaces& at>
 Known<OpModel> forward_at(const OpCall& call) {
   return forward(call, at);
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kModel[] = "matrix_product";
 
-struct Places {
+struct OperandPlaces {
   int a;
   int b;
   int bias = -1;
@@ -33,13 +33,13 @@ std::optional<Count> batch_of(const Dims& a, const Dims& b) {
   return batch;
 }
 
-Dtype output_dtype(const OpCall& call, const Places& at, const Dtype& usual) {
+Dtype output_dtype(const OpCall& call, const OperandPlaces& at, const Dtype& usual) {
   if (const Tensor* out = call.tensor(at.out)) return out->dtype;
   const auto number = call.number(at.out_type);
   return number ? find_scalar_type(*number) : usual;
 }
 
-Known<OpModel> product_of(const OpCall& call, const Places& at) {
+Known<OpModel> product_of(const OpCall& call, const OperandPlaces& at) {
   const Tensor* a = call.tensor(at.a);
   const Tensor* b = call.tensor(at.b);
   if (a == nullptr || b == nullptr || a->rank() == 0 || b->rank() == 0)

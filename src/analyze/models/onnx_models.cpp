@@ -60,7 +60,7 @@ Known<OpModel> multi_head_attention(
   return all_moved(call).result(Count(2) * pairs * (Count(q->last()) + v->last()), q->dtype, "attention");
 }
 
-Known<OpModel> reduction(const OpCall& call) {
+Known<OpModel> onnx_reduction(const OpCall& call) {
   const Tensor* x = call.tensor(0);
   if (x == nullptr || call.output() == nullptr) return Absent{kNoOnnxOutput};
   return all_moved(call).result(x->elements(), x->dtype, "reduction");
@@ -129,10 +129,10 @@ constexpr NamedModel kOnnxModels[] = {
     {"Equal", elementwise<1>},
     {"Greater", elementwise<1>},
     {"Less", elementwise<1>},
-    {"ReduceMean", reduction},
-    {"ReduceSum", reduction},
-    {"ReduceMax", reduction},
-    {"GlobalAveragePool", reduction},
+    {"ReduceMean", onnx_reduction},
+    {"ReduceSum", onnx_reduction},
+    {"ReduceMax", onnx_reduction},
+    {"GlobalAveragePool", onnx_reduction},
     {"Gather", onnx_gather},
     {"Transpose", copy},
     {"Concat", copy},

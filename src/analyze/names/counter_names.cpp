@@ -10,7 +10,7 @@
 namespace nl::analyze {
 namespace {
 
-constexpr char kHint[] = "the form is that of data/counters/counters.yaml";
+constexpr char kCounterHint[] = "the form is that of data/counters/counters.yaml";
 constexpr std::string_view kTools[] = {"ncu", "ncu-details", "nvprof", "dcgm", "rocprofv3"};
 
 Result<std::string> text_of(const YamlNode& node, const char* key, bool required, const std::string& file) {
@@ -18,7 +18,7 @@ Result<std::string> text_of(const YamlNode& node, const char* key, bool required
   if (value == nullptr && !required) return std::string();
   if (value == nullptr || !value->is_text() || value->text.empty())
     return yaml_error(file, value == nullptr ? node.line : value->line, std::string(key) + " must be a text",
-                      kHint);
+                      kCounterHint);
   return value->text;
 }
 
@@ -26,7 +26,7 @@ Result<void> only_keys(const YamlNode& node, std::initializer_list<std::string_v
                        const std::string& file) {
   for (const auto& member : node.members) {
     if (std::find(keys.begin(), keys.end(), member.key) == keys.end())
-      return yaml_error(file, member.line, "unknown key: " + member.key.substr(0, 64), kHint);
+      return yaml_error(file, member.line, "unknown key: " + member.key.substr(0, 64), kCounterHint);
   }
   return {};
 }
@@ -38,12 +38,12 @@ Result<double> scale_of(const YamlNode& node, const std::string& file) {
   double scale = 0;
   const auto [stop, failed] = std::from_chars(value->text.data(), end, scale);
   if (!value->is_text() || failed != std::errc() || stop != end || !std::isfinite(scale) || scale <= 0)
-    return yaml_error(file, value->line, "scale must be a number above 0", kHint);
+    return yaml_error(file, value->line, "scale must be a number above 0", kCounterHint);
   return scale;
 }
 
 Result<CounterName> name_of(const YamlNode& node, const std::string& file) {
-  if (!node.is_map()) return yaml_error(file, node.line, "a name must be a mapping", kHint);
+  if (!node.is_map()) return yaml_error(file, node.line, "a name must be a mapping", kCounterHint);
   NL_CHECK(only_keys(node, {"tool", "name", "unit", "scale", "chips"}, file));
   CounterName name;
   NL_TRY(name.tool, text_of(node, "tool", true, file));
@@ -52,7 +52,7 @@ Result<CounterName> name_of(const YamlNode& node, const std::string& file) {
   NL_TRY(name.chips, text_of(node, "chips", false, file));
   NL_TRY(name.scale, scale_of(node, file));
   if (std::find(std::begin(kTools), std::end(kTools), name.tool) == std::end(kTools))
-    return yaml_error(file, node.line, "unknown tool: " + name.tool.substr(0, 64), kHint);
+    return yaml_error(file, node.line, "unknown tool: " + name.tool.substr(0, 64), kCounterHint);
   return name;
 }
 
@@ -66,7 +66,7 @@ Result<void> CounterNames::add(std::string_view text, const std::string& file) {
   NL_TRY(const YamlNode root, parse_yaml(std::string(text), file));
   const YamlNode* list = root.find("meanings");
   if (!root.is_map() || list == nullptr || !list->is_list())
-    return yaml_error(file, root.line, "a list of meanings is expected", kHint);
+    return yaml_error(file, root.line, "a list of meanings is expected", kCounterHint);
   for (const YamlNode& node : list->items) {
     NL_CHECK(only_keys(node, {"meaning", "unit", "what", "source", "names"}, file));
     CounterMeaning meaning;
@@ -75,10 +75,10 @@ Result<void> CounterNames::add(std::string_view text, const std::string& file) {
     NL_TRY(meaning.what, text_of(node, "what", true, file));
     NL_TRY(meaning.source, text_of(node, "source", true, file));
     if (this->meaning(meaning.id) < meanings_.size())
-      return yaml_error(file, node.line, "a meaning stands twice: " + meaning.id, kHint);
+      return yaml_error(file, node.line, "a meaning stands twice: " + meaning.id, kCounterHint);
     const YamlNode* names = node.find("names");
     if (names == nullptr || !names->is_list() || names->items.empty())
-      return yaml_error(file, node.line, "a meaning needs names", kHint);
+      return yaml_error(file, node.line, "a meaning needs names", kCounterHint);
     for (size_t i = 0; i < names->items.size(); i++) {
       NL_TRY(CounterName name, name_of(names->items[i], file));
       name.meaning = meanings_.size();
@@ -97,7 +97,7 @@ Result<void> CounterNames::index(const std::string& file) {
     const auto [begin, end] = by_name_.equal_range(names_[i].name);
     for (auto it = begin; it != end; ++it) {
       if (overlap(names_[it->second].unit, names_[i].unit))
-        return yaml_error(file, 1, "a name has two meanings: " + names_[i].name, kHint);
+        return yaml_error(file, 1, "a name has two meanings: " + names_[i].name, kCounterHint);
     }
     by_name_.emplace(names_[i].name, i);
   }

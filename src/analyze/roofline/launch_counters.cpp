@@ -490,7 +490,8 @@ std::vector<CountedDevice> devices_of(const PeaksByDevice& by_device) {
 }
 
 /// The first kernels, and what the others come to.
-void add_kernels(const std::vector<const Sums*>& kernels, const Rows& rows, int64_t top, CountersAnswer& answer) {
+void add_kernels(const std::vector<const Sums*>& kernels, const Rows& rows, int64_t top,
+                 CountersAnswer& answer) {
   for (const Sums* sums : kernels) {
     if (static_cast<int64_t>(answer.kernels.size()) < top) {
       answer.kernels.push_back(rows.row(*sums));

@@ -22,8 +22,9 @@ struct FindingEvidence {
 
   static constexpr auto fields() {
     using F = FindingEvidence;
-    return std::tuple{field("of", &F::of, "metric or expression"), field_known("value", &F::value),
-                      field("unit", &F::unit), field("text", &F::text, "what it is")};
+    return std::tuple{field("of", &F::of, "metric or expression"),
+                      field_known("value", &F::value, "in its unit; null if it is absent"),
+                      field("unit", &F::unit, "of the value"), field("text", &F::text, "what it is")};
   }
 };
 
@@ -35,7 +36,8 @@ struct FindingSuggestion {
 
   static constexpr auto fields() {
     using F = FindingSuggestion;
-    return std::tuple{field("suggestion", &F::suggestion, "its number, from 1"), field("text", &F::text),
+    return std::tuple{field("suggestion", &F::suggestion, "its number, from 1"),
+                      field("text", &F::text, "what to try"),
                       field_known("gain_ns", &F::gain_ns, "time of the window that it would save"),
                       field("at_most", &F::at_most, "the gain is an upper bound")};
   }
@@ -54,12 +56,12 @@ struct Finding {
   static constexpr auto fields() {
     using F = Finding;
     return std::tuple{field("rule", &F::rule, "id of the rule that found it"),
-                      field("rule_version", &F::rule_version),
-                      field("title", &F::title),
-                      field("confidence", &F::confidence),
+                      field("rule_version", &F::rule_version, "raised when the rule changes"),
+                      field("title", &F::title, "what was found"),
+                      field("confidence", &F::confidence, "how sure the finding is"),
                       field("at_stake_ns", &F::at_stake_ns, "time of the window that it is about"),
-                      field("evidence", &F::evidence),
-                      field("suggestions", &F::suggestions),
+                      field("evidence", &F::evidence, "figures that it rests on"),
+                      field("suggestions", &F::suggestions, "what to try"),
                       field("references", &F::references, "public documentation")};
   }
 };
@@ -72,9 +74,10 @@ struct Abstention {
 
   static constexpr auto fields() {
     using A = Abstention;
-    return std::tuple{field("rule", &A::rule), field("rule_version", &A::rule_version),
+    return std::tuple{field("rule", &A::rule, "id of the rule"),
+                      field("rule_version", &A::rule_version, "raised when the rule changes"),
                       field("metric", &A::metric, "that is absent; null if all are there"),
-                      field("reason", &A::reason)};
+                      field("reason", &A::reason, "why it could not be asked")};
   }
 };
 

@@ -22,7 +22,7 @@ Known<double> gain_share(const store::Prediction& prediction) {
   return static_cast<double>(*prediction.gain_ns) / static_cast<double>(prediction.window_ns);
 }
 
-Known<double> quotient(double a, double b, const char* what) {
+Known<double> promised_quotient(double a, double b, const char* what) {
   if (b == 0) return Absent{what};
   return a / b;
 }
@@ -67,9 +67,9 @@ PredictionScore score_prediction(const store::Prediction& prediction, const Know
           predicted,
           measured,
           combine(measured, predicted,
-                  [](double m, double p) { return quotient(m, p, "no gain was predicted"); }),
+                  [](double m, double p) { return promised_quotient(m, p, "no gain was predicted"); }),
           combine(measured, predicted, [](double m, double p) {
-            return quotient(std::abs(p - m), std::abs(m), "nothing was gained or lost");
+            return promised_quotient(std::abs(p - m), std::abs(m), "nothing was gained or lost");
           })};
 }
 

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMaxListBytes = 64 * 1024;
-constexpr char kHint[] = "names: is a list of regular expressions, each for a whole name";
+constexpr char kRangeHint[] = "names: is a list of regular expressions, each for a whole name";
 
 /// Names that are agreed upon.
 class NameList {
@@ -24,15 +24,16 @@ class NameList {
   static Result<NameList> read(const std::string& text, const std::string& file) {
     NL_TRY(const YamlNode root, parse_yaml(text, file));
     const YamlNode* names = root.is_map() ? root.find("names") : nullptr;
-    if (names == nullptr || !names->is_list()) return yaml_error(file, root.line, "names is missing", kHint);
+    if (names == nullptr || !names->is_list())
+      return yaml_error(file, root.line, "names is missing", kRangeHint);
     NameList list;
     for (const YamlNode& name : names->items) {
       std::string fault = "a name must be a text";
       if (!name.is_text() || list.set_->Add(name.text, &fault) < 0)
-        return yaml_error(file, name.line, fault, kHint);
+        return yaml_error(file, name.line, fault, kRangeHint);
     }
     if (names->items.empty() || !list.set_->Compile())
-      return yaml_error(file, names->line, "there are no names", kHint);
+      return yaml_error(file, names->line, "there are no names", kRangeHint);
     return list;
   }
   bool has(std::string_view name) const {

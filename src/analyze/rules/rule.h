@@ -20,8 +20,8 @@
 // Expressions: rule_expression.h.
 
 #include <optional>
-#include <string_view>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/rules/rule_expression.h"

@@ -237,8 +237,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
                        counted(data["ops"]["names"], "name"));
   }
   out += layers_text(data["layers"], style);
-  return out + records_text(data, style) + top_text(data, style) +
-         recorded_times_text(times.recorded, style);
+  return out + records_text(data, style) + top_text(data, style) + recorded_times_text(times.recorded, style);
 }
 
 }  // namespace

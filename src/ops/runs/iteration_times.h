@@ -22,13 +22,13 @@ struct PassFigures {
 
   static constexpr auto fields() {
     using P = PassFigures;
-    return std::tuple{field("median_ns", &P::median_ns),
+    return std::tuple{field("median_ns", &P::median_ns, "of an iteration"),
                       field("low_ns", &P::low_ns, "lower end of the interval around the median"),
                       field("high_ns", &P::high_ns, "upper end of it"),
-                      field("p90_ns", &P::p90_ns),
-                      field("p99_ns", &P::p99_ns),
-                      field("min_ns", &P::min_ns),
-                      field("max_ns", &P::max_ns),
+                      field("p90_ns", &P::p90_ns, "null if the sample is too small"),
+                      field("p99_ns", &P::p99_ns, "null if the sample is too small"),
+                      field("min_ns", &P::min_ns, "shortest iteration"),
+                      field("max_ns", &P::max_ns, "longest iteration"),
                       field("cpu_ns", &P::cpu_ns, "median of the processor time")};
   }
 };
@@ -41,9 +41,9 @@ struct PassTimes {
 
   static constexpr auto fields() {
     using P = PassTimes;
-    return std::tuple{field("pass", &P::pass, "unprofiled, profiled, …"), field("iterations", &P::iterations),
-                      field("warm_up", &P::warm_up, "iterations before, which count in no figure"),
-                      merged(&P::figures)};
+    return std::tuple{
+        field("pass", &P::pass, "unprofiled, profiled, …"), field("iterations", &P::iterations, "that count"),
+        field("warm_up", &P::warm_up, "iterations before, which count in no figure"), merged(&P::figures)};
   }
 };
 
@@ -89,7 +89,8 @@ struct IterationTimes {
   Overhead overhead = {};
 
   static constexpr auto fields() {
-    return std::tuple{field("passes", &IterationTimes::passes), field("overhead", &IterationTimes::overhead)};
+    return std::tuple{field("passes", &IterationTimes::passes, "one for each way of running"),
+                      field("overhead", &IterationTimes::overhead, "what the profiler adds to an iteration")};
   }
 };
 

@@ -30,7 +30,8 @@ Result<void> keep_predictions(const Context& context, store::Ledger& ledger, con
   const analyze::WindowAnswer& window = analysis.data.window;
   return ledger.change_state([&](store::State& state) -> Result<void> {
     for (const auto& device : analysis.devices) {
-      const auto said = analyze::predictions_of(device.evaluation.findings, window.name, device.device, window.total_ns);
+      const auto said =
+          analyze::predictions_of(device.evaluation.findings, window.name, device.device, window.total_ns);
       NL_CHECK(state.add_predictions(run.run_id, said, act_of(context)));
     }
     return {};

@@ -8,8 +8,7 @@
 
 namespace nl::ops {
 
-Result<report::Report> make_run_report(Context& context, const NamedRun& named,
-                                       const nlohmann::json& given) {
+Result<report::Report> make_run_report(Context& context, const NamedRun& named, const nlohmann::json& given) {
   NL_TRY(auto options, analysis_options(given));
   report::Report report{.tool = {.version = NEUROLENS_VERSION}, .options = given, .top = options.top};
   options.top = INT64_MAX;

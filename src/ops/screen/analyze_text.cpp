@@ -206,10 +206,10 @@ std::string ops_text(const Analysis& data, const TextStyle& style) {
 std::string phases_text(const Analysis& data, const TextStyle& style) {
   std::string out;
   for (const analyze::PhaseAnswer& row : data.phases) {
-    out += fmt::format("  {}: {}, {} on the host; launched {} ({} in graphs), {} on {}\n", row.phase,
-                       counted(row.ranges, "range"), duration_text(row.host_ns),
-                       counted(row.kernels, "kernel"), grouped(row.graph_kernels),
-                       duration_text(row.device_ns), device_title(row.on));
+    out +=
+        fmt::format("  {}: {}, {} on the host; launched {} ({} in graphs), {} on {}\n", row.phase,
+                    counted(row.ranges, "range"), duration_text(row.host_ns), counted(row.kernels, "kernel"),
+                    grouped(row.graph_kernels), duration_text(row.device_ns), device_title(row.on));
   }
   return out.empty() ? "" : "\n" + bold("Phases", style) + "\n" + out;
 }
@@ -234,12 +234,12 @@ std::string clocks_text(const analyze::ClocksAnswer& clocks, const TextStyle& st
   size_t lines = 0;
   for (const analyze::ClockFitAnswer& fit : clocks.fits) {
     if (!is_worth_a_line(fit) || ++lines > kMostClocks) continue;
-    table.add({std::to_string(fit.clock), fit.device ? std::to_string(*fit.device) : "host", fit.method,
-               fit.anchors ? grouped(*fit.anchors) : "-",
-               fit.drift_ppm ? fmt::format("{:.2f}", *fit.drift_ppm) : "-",
-               fmt::format("{} > {}", number_or_null(fit.violations_before),
-                           number_or_null(fit.violations_after)),
-               fit.bound_ns ? duration_text(*fit.bound_ns) : "unknown", fit.applied ? "" : "not applied"});
+    table.add(
+        {std::to_string(fit.clock), fit.device ? std::to_string(*fit.device) : "host", fit.method,
+         fit.anchors ? grouped(*fit.anchors) : "-",
+         fit.drift_ppm ? fmt::format("{:.2f}", *fit.drift_ppm) : "-",
+         fmt::format("{} > {}", number_or_null(fit.violations_before), number_or_null(fit.violations_after)),
+         fit.bound_ns ? duration_text(*fit.bound_ns) : "unknown", fit.applied ? "" : "not applied"});
   }
   if (lines == 0) return "";
   const std::string more = lines > kMostClocks ? fmt::format("{} more; ", lines - kMostClocks) : "";
@@ -345,9 +345,9 @@ std::string findings_text(const Analysis& data, const TextStyle& style) {
     const int on = std::exchange(devices[finding.rule], 0);
     if (on == 0) continue;  // told with the device that has most at stake
     const double share = part(finding.at_stake_ns, data.window.total_ns);
-    const std::string by = fmt::format("{}, {} confidence{}", finding.rule,
-                                       analyze::confidence_name(finding.confidence),
-                                       on > 1 ? fmt::format(", most of {} devices", on) : "");
+    const std::string by =
+        fmt::format("{}, {} confidence{}", finding.rule, analyze::confidence_name(finding.confidence),
+                    on > 1 ? fmt::format(", most of {} devices", on) : "");
     const std::vector<std::string> title = {bold(finding.title, style), dim(by, style)};
     out += fmt::format("  {:>6}  {}\n", percent_text(share), listed(title, "  ", kBelow, style));
     out += wrapped(finding.suggestions[0].text, kBelow, style.width);

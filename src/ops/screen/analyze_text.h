@@ -19,7 +19,7 @@ struct AnalyzedRun {
   static constexpr auto fields() {
     using A = AnalyzedRun;
     return std::tuple{
-        field("run_id", &A::run_id), merged(&A::analysis),
+        field("run_id", &A::run_id, "of the run that was analysed"), merged(&A::analysis),
         field("iterations", &A::iterations, "iterations that were timed from outside; null without such")};
   }
 };
