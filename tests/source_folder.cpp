@@ -7,4 +7,9 @@ const std::string& source_folder() {
   return folder;
 }
 
+const std::string& built_program() {
+  static const std::string program = NEUROLENS_PROGRAM;
+  return program;
+}
+
 }  // namespace nl

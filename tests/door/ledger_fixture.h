@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "ops/door.h"
+#include "source_folder.h"
 
 namespace nl::ops {
 
@@ -21,9 +22,7 @@ class LedgerOfSamples : public testing::Test {
   }
   void TearDown() override { remove_tree(folder_); }
 
-  static std::string sample_path(const std::string& name) {
-    return std::string(NEUROLENS_SOURCE_DIR) + "/samples/" + name;
-  }
+  static std::string sample_path(const std::string& name) { return source_folder() + "/samples/" + name; }
   std::string ledger() const { return folder_ + "/ledger"; }
 
   Context context(Effect may) const {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "door/ledger_fixture.h"
+#include "source_folder.h"
 #include "store/sql_workers.h"
 
 namespace nl::ops {
@@ -53,7 +54,7 @@ class Query : public LedgerOfSamples {
 };
 
 store::SqlWorkersOptions options() {
-  return {.program = NEUROLENS_PROGRAM, .ready = 2, .at_once = 4, .threads = 1, .memory_mb = 512};
+  return {.program = built_program(), .ready = 2, .at_once = 4, .threads = 1, .memory_mb = 512};
 }
 
 TEST_F(Query, HasAHardLimitByDefault) {

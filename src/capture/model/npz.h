@@ -10,7 +10,8 @@
 
 namespace nl::capture {
 
-/// At most 4 GiB together. Little-endian arrays of numbers in rows-first order; others are an error that names the array.
+/// At most 4 GiB together. Little-endian arrays of numbers in rows-first order; others are an error that
+/// names the array.
 Result<std::vector<Tensor>> read_npz(const std::string& path);
 
 }  // namespace nl::capture
