@@ -212,8 +212,7 @@ TEST(Collectives, OfOneRankHaveTotalsAndAReason) {
   EXPECT_FALSE(block.straggler);
   EXPECT_FALSE(block.matched);
   EXPECT_EQ(block.kinds[0].calls, 10);
-  EXPECT_FALSE(block.kinds[0].busbw_bytes_per_s)
-      << "what is waiting and what is transfer is not known";
+  EXPECT_FALSE(block.kinds[0].busbw_bytes_per_s) << "what is waiting and what is transfer is not known";
 }
 
 TEST(Collectives, RatesFollowTheFactorsOfTheirKind) {
