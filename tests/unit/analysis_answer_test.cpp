@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/json_schema.h"
 #include "ops/screen/analyze_text.h"
+#include "unit/undescribed_keys.h"
 
 namespace nl::analyze {
 namespace {
@@ -14,18 +15,6 @@ using ops::AnalyzedRun;
 
 bool follows(const json& tree) {
   return JsonSchema(std::string(schema_text<AnalyzedRun>()), "answer").validate(tree).has_value();
-}
-
-/// Properties without a description, as paths.
-void find_undescribed_keys(const json& schema, const std::string& path, std::vector<std::string>& out) {
-  for (const auto& [key, property] : schema.value("properties", json::object()).items()) {
-    if (!property.contains("description")) out.push_back(path + "/" + key);
-    find_undescribed_keys(property, path + "/" + key, out);
-  }
-  for (const char* key : {"items", "additionalProperties"}) {
-    if (schema.contains(key) && schema[key].is_object()) find_undescribed_keys(schema[key], path, out);
-  }
-  for (const json& option : schema.value("anyOf", json::array())) find_undescribed_keys(option, path, out);
 }
 
 Analysis full_analysis() {
@@ -92,9 +81,7 @@ TEST(AnalysisAnswer, SaysDevicesAndMetricsAsBefore) {
 }
 
 TEST(AnalysisAnswer, HasNoKeyWithoutADescription) {
-  std::vector<std::string> undescribed;
-  find_undescribed_keys(schema_of<AnalyzedRun>(), "", undescribed);
-  EXPECT_EQ(undescribed, std::vector<std::string>());
+  EXPECT_EQ(undescribed_keys(schema_of<AnalyzedRun>()), std::vector<std::string>());
 }
 
 }  // namespace

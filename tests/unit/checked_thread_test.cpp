@@ -1,17 +1,11 @@
 #include "base/checked_thread.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <new>
 #include <stdexcept>
 
-#include "base/files.h"
 #include "ingest/json/window_pipeline.h"
-#include "ops/import/import_file.h"
-#include "source_folder.h"
-#include "store/table_writer.h"
-#include "unit/failing_memory.h"
 
 namespace nl {
 namespace {
@@ -96,54 +90,6 @@ TEST(WindowPipeline, ExceptionsOfEveryStageAreErrors) {
       EXPECT_EQ(done.error().code, ErrorCode::kLimit) << static_cast<int>(stage);
     }
   }
-}
-
-// ---- Writers and imports whose memory runs out somewhere
-
-class NoMemory : public testing::Test {
- protected:
-  NoMemory() {
-    std::string name = testing::TempDir() + "no-memory-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~NoMemory() override { remove_tree(folder_); }
-  std::string folder_;
-};
-
-TEST_F(NoMemory, AWriterSaysSoAndLeavesNoThread) {
-  int failures = 0;
-  for (int64_t others = 0; others < 400; others += 7) {
-    const auto engine = store::Engine::open({1, 100, folder_}).value();
-    auto batch = std::make_shared<model::Batch>();
-    const size_t row = batch->add_row(model::TableId::tracks);
-    batch->set(model::TableId::tracks, row, 1, 5);
-    const FailingMemory memory(others);
-    store::TableWriter writer(engine, model::TableId::tracks, folder_ + "/tracks.parquet");
-    const auto pushed = writer.push(batch);
-    const auto written = pushed ? writer.finish() : Result<store::TableFile>(pushed.error());
-    failures += written ? 0 : 1;
-    if (!memory.has_failed()) break;
-  }
-  EXPECT_GT(failures, 3);
-}
-
-TEST_F(NoMemory, AnImportFailsAsAWholeOrNotAtAll) {
-  int failures = 0;
-  for (int64_t others = 1; others < 200'000; others = others * 3 / 2 + 1) {
-    ops::Context context;
-    context.ledger_folder = folder_ + "/" + std::to_string(others);
-    auto ledger = store::Ledger::open(context.ledger_folder).value();
-    ops::ImportOptions options;
-    options.threads = 2;
-    const FailingMemory memory(others);
-    const auto report =
-        ops::import_files(context, ledger, {source_folder() + "/samples/kineto_small.json"}, options);
-    EXPECT_TRUE(list_folder(context.ledger_folder + "/staging").empty());
-    EXPECT_EQ(list_folder(context.ledger_folder + "/runs").size(), report ? 1u : 0u);
-    failures += report ? 0 : 1;
-    if (!memory.has_failed()) break;
-  }
-  EXPECT_GT(failures, 3);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "compare/trend_answer.h"
 #include "ops/gate/compare_gate.h"
 #include "ops/gate/expectations.h"
+#include "unit/undescribed_keys.h"
 
 namespace nl::compare {
 namespace {
@@ -19,18 +20,6 @@ using nlohmann::json;
 template <class T>
 bool follows_schema(const json& tree) {
   return JsonSchema(std::string(schema_text<T>()), "answer").validate(tree).has_value();
-}
-
-/// Properties without a description, as paths.
-void find_undescribed(const json& schema, const std::string& path, std::vector<std::string>& out) {
-  for (const auto& [key, property] : schema.value("properties", json::object()).items()) {
-    if (!property.contains("description")) out.push_back(path + "/" + key);
-    find_undescribed(property, path + "/" + key, out);
-  }
-  for (const char* key : {"items", "additionalProperties"}) {
-    if (schema.contains(key) && schema[key].is_object()) find_undescribed(schema[key], path, out);
-  }
-  for (const json& option : schema.value("anyOf", json::array())) find_undescribed(option, path, out);
 }
 
 ChangeRow change(const std::string& name, int64_t new_ns) {
@@ -73,10 +62,8 @@ TEST(CompareAnswer, FollowsItsSchema) {
 }
 
 TEST(CompareAnswer, HasNoKeyWithoutADescription) {
-  std::vector<std::string> undescribed;
-  find_undescribed(schema_of<Comparison>(), "compare", undescribed);
-  find_undescribed(schema_of<Trend>(), "trend", undescribed);
-  EXPECT_EQ(undescribed, std::vector<std::string>());
+  EXPECT_EQ(undescribed_keys(schema_of<Comparison>()), std::vector<std::string>());
+  EXPECT_EQ(undescribed_keys(schema_of<Trend>()), std::vector<std::string>());
 }
 
 TEST(CompareAnswer, SaysTheFieldsOfADeviceOnlyWhereThereIsOne) {
