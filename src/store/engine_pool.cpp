@@ -27,8 +27,13 @@ std::unique_ptr<Engine> EnginePool::take_idle(const EngineOptions& options) {
 }
 
 void EnginePool::take_back(const EngineOptions& options, std::unique_ptr<Engine> engine) {
+  std::unique_ptr<Engine> oldest;  // closed when the lock is gone
   const std::lock_guard lock(mutex_);
-  if (idle_.size() < kMostIdle) idle_.push_back({options, std::move(engine)});
+  if (idle_.size() == kMostIdle) {
+    oldest = std::move(idle_.front().engine);
+    idle_.erase(idle_.begin());
+  }
+  idle_.push_back({options, std::move(engine)});
 }
 
 Result<std::shared_ptr<Engine>> EnginePool::lease(const EngineOptions& options) {
