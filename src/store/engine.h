@@ -126,9 +126,9 @@ class EngineStart {
  public:
   /// One of its own, for a caller that changes its settings.
   explicit EngineStart(EngineOptions options)
-      : engine_(std::async(std::launch::async,
-                           [options] { return without_exceptions([&] { return Engine::open(options); }); })
-                    .share()) {}
+      : engine_(std::async(std::launch::async, [options] {
+                  return without_exceptions([&] { return Engine::open(options); });
+                }).share()) {}
   /// One of the pool (store/engine_pool.h).
   static EngineStart leased(const EngineOptions& options);
   /// Waits for it. Copies get the same one.
