@@ -103,6 +103,12 @@ struct Step {
   const char* reading;  ///< how to read what it shows
 };
 
+/// What the text shows of each step besides `data`.
+struct DoneStep {
+  Step step;
+  Outcome outcome;
+};
+
 std::vector<Step> steps_of(const std::string& folder, const json& traces) {
   const std::string dir = shell_word(folder), ledger = " --ledger " + dir + "/ledger";
   const std::string before = dir + "/before/*.json.gz", after = dir + "/after/*.json.gz";
@@ -181,17 +187,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
       {"traces", {{"before", traces_of(folder, "before")}, {"after", traces_of(folder, "after")}}},
       {"pages", {folder + "/report.html", folder + "/compare.html"}},
       {"commands", json::array()}};
-  outcome.shown = json::array();
+  std::vector<DoneStep> steps;
   for (const Step& step : steps_of(folder, outcome.data["traces"])) {
-    NL_TRY(const auto done, run_step(own, step));
+    NL_TRY(auto done, run_step(own, step));
     keep_result(step.operation, done.data, outcome.data);
     outcome.data["commands"].push_back(step.command);
-    outcome.shown.push_back({{"title", step.title},
-                             {"command", step.command},
-                             {"operation", step.operation},
-                             {"reading", step.reading},
-                             {"data", done.data}});
+    steps.push_back({step, std::move(done)});
   }
+  outcome.answer = std::move(steps);
   outcome.next = {suggested("view", {{"runs", json::array({folder + "/compare.html"})}}),
                   suggested("show", {{"run", "YOUR_TRACE.json.gz"}}),
                   suggested("compare", {{"runs", {"BEFORE.json.gz", "AFTER.json.gz"}}})};
@@ -210,13 +213,13 @@ std::string imported_text(const json& data) {
                      grouped(dropped));
 }
 
-std::string step_text(const json& step, size_t number, const TextStyle& style) {
-  const std::string operation = step["operation"], reading = step["reading"];
-  const std::string title = fmt::format("{}. {}", number, step["title"].get<std::string>());
-  std::string out = "\n" + bold(title, style) + "\n$ " + step["command"].get<std::string>() + "\n";
-  Outcome done;
-  done.data = step["data"];
-  out += operation == "import" ? imported_text(done.data) : find_operation(operation)->text(done, style);
+std::string step_text(const DoneStep& done, size_t number, const TextStyle& style) {
+  const Step& step = done.step;
+  const std::string operation = step.operation, reading = step.reading;
+  std::string out =
+      "\n" + bold(fmt::format("{}. {}", number, step.title), style) + "\n$ " + step.command + "\n";
+  out += operation == "import" ? imported_text(done.outcome.data)
+                               : find_operation(operation)->text(done.outcome, style);
   return reading.empty() ? out : out + "\n" + wrapped(reading, "> ", style.width);
 }
 
@@ -224,7 +227,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   std::string out = bold("SIMULATED data", style) + ": an LLM server that decodes on one GPU, five runs " +
                     "before and five after a change.\nNo hardware was measured. Everything is in " +
                     outcome.data["folder"].get<std::string>() + "\n";
-  for (size_t i = 0; i < outcome.shown.size(); i++) out += step_text(outcome.shown[i], i + 1, style);
+  const auto& steps = answer_of<std::vector<DoneStep>>(outcome);
+  for (size_t i = 0; i < steps.size(); i++) out += step_text(steps[i], i + 1, style);
   return out;
 }
 
