@@ -82,7 +82,7 @@ function(nl_embed file header name)
   file(READ ${CMAKE_SOURCE_DIR}/${file} text)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${header} CONTENT
-    "// Written by the build from ${file}.\ninline constexpr char ${name}[] = R\"nlfile(${text})nlfile\";\n" @ONLY)
+    "// Written by the build from ${file}.\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\ninline constexpr char ${name}[] = R\"nlfile(${text})nlfile\";\n" @ONLY)
 endfunction()
 
 # nl_embed_folder(FOLDER HEADER NAME): generated/HEADER holds every file below FOLDER, in the order of names, as the array
