@@ -199,7 +199,7 @@ class Running {
   Result<void> start_supervised(const std::vector<char*>& arguments, const std::vector<char*>& variables) {
     NL_TRY(Supervisor supervisor,
            Supervisor::start({command_[0], arguments.data(), variables.data(), options_.input,
-                              output_.writer(), errors_.writer(), options_.grace}));
+                              output_.writer(), errors_.writer(), options_.ends_with_us, options_.grace}));
     supervisor_.emplace(std::move(supervisor));
     return {};
   }

@@ -22,8 +22,9 @@ struct ProcessOptions {
   std::string folder = {};         ///< to work in; empty: ours
   const Environment* surroundings = &Environment::of_process();  ///< whose variables it gets
   std::vector<std::string> environment = {};                     ///< NAME=value, besides them
-  int input = -1;            ///< a descriptor that it reads; -1: it has no input
-  bool ends_strays = false;  ///< also what has left its group ends with it, see supervisor.h
+  int input = -1;             ///< a descriptor that it reads; -1: it has no input
+  bool ends_strays = false;   ///< also what has left its group ends with it, see supervisor.h
+  bool ends_with_us = false;  ///< with ends_strays: killed if we are killed
   /// Takes what the program writes (true: as errors) instead of it being kept.
   std::function<void(bool is_error, std::string_view bytes)> output = {};
   /// If not zero, a program whose time is over or whose watch gave an error is asked to end, killed so much

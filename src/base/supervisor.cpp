@@ -79,11 +79,12 @@ void close_all_from(unsigned first, bool on_exec) {
 
 class Watch {
  public:
-  Watch(pid_t program, int64_t begin_ns, int control, std::chrono::milliseconds grace)
-      : program_(program),
+  Watch(pid_t number, const SupervisedProgram& program, int64_t begin_ns, int control)
+      : program_(number),
         begin_ns_(begin_ns),
         control_(control),
-        grace_ns_(std::chrono::nanoseconds(grace).count()) {}
+        ends_with_us_(program.ends_with_us),
+        grace_ns_(std::chrono::nanoseconds(program.grace).count()) {}
 
   [[noreturn]] void run() {
     sigset_t child;
@@ -125,12 +126,18 @@ class Watch {
   void obey() {
     char order = 0;
     const ssize_t n = ::recv(control_, &order, 1, MSG_DONTWAIT);
-    if (n == 0) ::_exit(0);  // who started us has ended
+    if (n == 0) leave_alone();
     if (n != 1) return;
     if (order == kKill) grace_ns_ = 0;
     if (end_.wall_ns > 0) return;  // the group is gone
     ::kill(-program_, order == kKill ? SIGKILL : SIGTERM);
     ::kill(-program_, SIGCONT);  // one that was stopped could not hear it
+  }
+
+  /// Who started us has ended.
+  [[noreturn]] void leave_alone() const {
+    if (ends_with_us_ && end_.wall_ns == 0) ::kill(-program_, SIGKILL);
+    ::_exit(0);
   }
 
   /// Ends our children; the children of each then become ours, until there are none.
@@ -169,6 +176,7 @@ class Watch {
   const pid_t program_;
   const int64_t begin_ns_;
   const int control_;
+  const bool ends_with_us_;
   int64_t grace_ns_;
   SupervisedEnd end_ = {};
 };
@@ -194,7 +202,7 @@ void let_go_of_files(int control) {
   }
   ::setpgid(pid, pid);  // here and there, as either may be first
   let_go_of_files(control);
-  Watch(pid, begin_ns, 3, program.grace).run();
+  Watch(pid, program, begin_ns, 3).run();
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 // The supervisor is a fork of this process that never runs another program: one would be sampled together
 // with the workload (CpuSampler), and would need a program to run. Since other threads may have held any lock
 // at the moment of the fork, it calls the kernel and nothing else. It ends when we end; what it supervises
-// goes on then.
+// goes on then, unless it is meant to end with us.
 //
 // One thread uses it.
 
@@ -32,6 +32,7 @@ struct SupervisedProgram {
   int input = -1;  ///< descriptors for its standard streams; -1: no input
   int output = -1;
   int errors = -1;
+  bool ends_with_us = false;             ///< killed if we are; else it goes on then
   std::chrono::milliseconds grace = {};  ///< between being asked to end and being killed, for what it leaves
 };
 

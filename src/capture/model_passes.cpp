@@ -1,6 +1,5 @@
 #include "capture/model_passes.h"
 
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -194,7 +193,6 @@ json plan_json(const PassPlan& plan) {
 }
 
 int measure_model(const std::string& folder) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody else ends it if the one who waits for it is killed
   const auto passes = measured(folder);
   const bool written =
       passes ? write_file_durably(folder + "/passes.json", passes->dump()).has_value()

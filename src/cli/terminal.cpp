@@ -56,22 +56,29 @@ void ProgressBar::show(const ops::Progress& progress) {
   const double time = now();
   if (!enabled_ || time - started_ < 0.3 || time - last_shown_ < 0.1) return;
   last_shown_ = time;
-  shown_ = true;
   constexpr int kBar = 30;  // a line that is broken in two cannot be wiped
   const auto width = static_cast<size_t>(std::clamp(terminal_width(STDERR_FILENO) - kBar, 10, 40));
-  const std::string line = fmt::format(
-      "\r\x1b[K{} {:3.0f} % [{:<20}]", ops::shortened(progress.what, width), progress.fraction * 100,
-      std::string(static_cast<size_t>(std::clamp(progress.fraction, 0.0, 1.0) * 20), '='));
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fflush(stderr);
+  const std::string line =
+      fmt::format("{} {:3.0f} % [{:<20}]", ops::shortened(progress.what, width), progress.fraction * 100,
+                  std::string(static_cast<size_t>(std::clamp(progress.fraction, 0.0, 1.0) * 20), '='));
+  write(line);
 }
 
 void ProgressBar::clear() {
   const std::lock_guard lock(mutex_);
-  if (!shown_) return;
-  std::fputs("\r\x1b[K", stderr);
+  if (shown_bytes_ == 0) return;
+  write("");
+  std::fputs("\r", stderr);
   std::fflush(stderr);
-  shown_ = false;
+  shown_bytes_ = 0;
+}
+
+/// Blanks wipe what was there: escapes are not wanted by everybody who has a terminal.
+void ProgressBar::write(const std::string& line) {
+  const std::string wiped = fmt::format("\r{:<{}}", line, shown_bytes_);
+  std::fwrite(wiped.data(), 1, wiped.size(), stderr);
+  std::fflush(stderr);
+  shown_bytes_ = line.size();
 }
 
 }  // namespace nl::cli

@@ -25,8 +25,9 @@ class ProgressBar {
   void clear();
 
  private:
+  void write(const std::string& line);
   bool enabled_;
-  bool shown_ = false;
+  size_t shown_bytes_ = 0;
   double started_;
   double last_shown_ = 0;
   std::mutex mutex_;

@@ -163,10 +163,15 @@ def test_ctrl_c_keeps_what_was_recorded(recorder, tmp_path):
     assert pids_of(tmp_path / "program.py") == []
 
 
+def recorded_programs(path):
+    """Processes of the program, without those of the recorder, whose command line names it, too."""
+    return [pid for pid in pids_of(path) if "neurolens" not in os.readlink(f"/proc/{pid}/exe")]
+
+
 @needs_extension
 def test_a_killed_program_loses_nothing(recorder, tmp_path):
     running = started(recorder, tmp_path)
-    (program,) = [pid for pid in pids_of(tmp_path / "program.py") if pid != running.pid]
+    (program,) = recorded_programs(tmp_path / "program.py")
     os.kill(program, signal.SIGKILL)
     running.communicate(timeout=60)
     assert running.returncode == GATE_FAILED
@@ -178,7 +183,7 @@ def test_a_killed_program_loses_nothing(recorder, tmp_path):
 @needs_extension
 def test_a_killed_recorder_is_recovered(recorder, tmp_path):
     running = started(recorder, tmp_path)
-    (program,) = [pid for pid in pids_of(tmp_path / "program.py") if pid != running.pid]
+    (program,) = recorded_programs(tmp_path / "program.py")
     running.kill()
     running.communicate(timeout=60)
     os.kill(program, signal.SIGKILL)

@@ -70,6 +70,7 @@ Result<WorkloadEnd> run_workload(const WorkloadOptions& options) {
   process.environment = options.environment;
   process.input = options.input;
   process.ends_strays = true;
+  process.ends_with_us = options.ends_with_us;
   process.grace = options.grace;
   process.watch = options.watch;
   process.output = [&](bool is_error, std::string_view bytes) {

@@ -20,6 +20,7 @@ struct WorkloadOptions {
   const Environment* surroundings = &Environment::of_process();  ///< whose variables it gets
   std::vector<std::string> environment = {};                     ///< NAME=value, besides them
   int input = -1;                   ///< a descriptor that it reads; -1: it has no input
+  bool ends_with_us = false;        ///< killed if we are killed; else it goes on then
   std::string artifacts = {};       ///< folder for stdout.txt and stderr.txt; made if it is not there
   int64_t output_bytes = 16 << 20;  ///< kept of each of them
   bool echo = false;                ///< what it writes is also shown on our standard error

@@ -131,6 +131,7 @@ Result<capture::WorkloadEnd> run_measuring(const Context& context, const std::ve
   capture::WorkloadOptions options;
   options.command = command;
   options.surroundings = context.environment;
+  options.ends_with_us = true;
   options.artifacts = folder;
   options.time_limit = std::chrono::seconds(seconds);
   options.watch = [&context]() -> Result<void> {
