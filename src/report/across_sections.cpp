@@ -46,7 +46,8 @@ std::string peaks_note(const AcrossFigures& side, const char* title) {
 }
 
 Section devices(const Across& across) {
-  const auto& [base, next] = across.sides;
+  const AcrossFigures& base = across.sides[0];
+  const AcrossFigures& next = across.sides[1];
   const AcrossDevice here = base.device.value_or(AcrossDevice()),
                      there = next.device.value_or(AcrossDevice());
   Section section{"across-devices", "Both devices"};
