@@ -1,12 +1,12 @@
 #pragma once
-// Work aside: files (NewFile in base/files.h) and folders that are written under a name of their own and get
+// Work aside: files (NewFile in base/files.h) and folders that are written under a temporary name and get
 // their final name when they are complete.
 //
 // The invariant: whoever works aside holds a lock (flock) until the work has its final name or is removed.
-// The lock of a file is on the file itself, that of a folder on the file "<folder>.lock" beside it. The
+// The lock of a file is on the file itself, that of a folder is on the file "<folder>.lock" beside it. The
 // kernel drops the lock when the process ends, however it ends. So whoever gets the lock knows that nobody
-// works there any more and may remove it. A process id would not tell: it is the same for all threads, and
-// means nothing in another container or on another host that uses the same disk.
+// works there any more, and may remove what is left. A process id would not be enough: it is the same for all
+// threads, and it means nothing in another container or on another host that uses the same disk.
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
-// CallControl: how the caller of an operation stops it, and hears how far it is. Whoever runs an operation
-// enters a CallScope on the thread that does the work. Code below then asks check_cancelled() wherever it may
-// work for long or wait, without a parameter in every signature; a CancelHook interrupts work that cannot
-// ask, such as a query of the engine. Threads that a call starts are not in its scope.
+// CallControl: how the caller of an operation can stop it and learn how far it has come. Whoever runs an
+// operation enters a CallScope on the thread that does the work. Code below calls check_cancelled() wherever
+// it may work or wait for long, so no signature needs an extra parameter. A CancelHook interrupts work that
+// cannot ask, such as a query of the engine. Threads that a call starts are not in its scope.
 
 #include <exception>
 #include <functional>

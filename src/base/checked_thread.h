@@ -1,7 +1,7 @@
 #pragma once
-// Threads below the faces. An exception that leaves a thread ends the whole process, and so does an exception
-// that passes a std::thread which is still to be joined. CheckedThread turns the first into the error of
-// join(), and joins when it goes.
+// Threads for library code. An exception that leaves a thread ends the whole process, and so does destroying
+// a std::thread that was not joined. CheckedThread turns an exception into the error that join() returns, and
+// joins in its destructor.
 
 #include <functional>
 #include <memory>

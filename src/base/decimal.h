@@ -1,6 +1,6 @@
 #pragma once
 // Exact numbers from decimal text. Times never go through double: Unix microseconds with three decimals need
-// 19 significant digits, a double keeps 0.25 us there.
+// 19 significant digits, and at that size a double is only exact to 0.25 us.
 
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// Itanium mangled names ("_ZN2at6native..."): expanded where that is cheap, otherwise read for the names in
-// them.
+// Reads Itanium mangled names ("_ZN2at6native..."). They are demangled where that is cheap; otherwise only
+// the names inside them are read, since back references can make the full text huge.
 
 #include <optional>
 #include <string>

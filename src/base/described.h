@@ -1,6 +1,6 @@
 #pragma once
-// Described structs: a plain struct lists its fields once, and from that list come both its JSON and the JSON
-// Schema of it. Code between the layers works with the struct; JSON is written at the face alone.
+// Described structs: a plain struct lists its fields once, and both its JSON and its JSON Schema follow from
+// that list. Code between the layers works with the struct; only the outermost layer writes JSON.
 //
 //   struct Share {
 //     std::string name;
@@ -12,14 +12,14 @@
 //   nlohmann::json tree = to_json_tree(share);
 //   nlohmann::json schema = schema_of<Share>();
 //
-// Besides field() a list may hold field_if_any(), field_maybe_endless(), field_known() and merged(). A struct
-// that says `kIsRow = true` is written as an array of its values. An enum is described by deriving from
+// Besides field(), a list may contain field_if_any(), field_maybe_endless(), field_known() and merged(). A
+// struct with `kIsRow = true` is written as an array of its values. An enum is described by deriving from
 // DescribedEnum:
 //
 //   template <> struct DescribedAs<Phase> : DescribedEnum<Phase, phase_name, 4> {};
 //
-// Any other type that is no struct of fields specialises DescribedAs<T> with the same two functions. The
-// templates write to an interface, so that a header with such structs does not pull in the JSON library.
+// Any other type that is not a struct of fields specialises DescribedAs<T> with the same two functions. The
+// templates write to an interface, so a header with such structs does not include the JSON library.
 
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// A file of the source tree that the build put into the binary.
+// A file of the source tree that the build has compiled into the binary.
 
 #include <string_view>
 

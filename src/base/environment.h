@@ -1,8 +1,9 @@
 #pragma once
-// Environment: the variables and the working folder that a call sees. A face hands one down with the context.
-// Code below asks it and never the process: another thread may change the variables of a process while they
-// are read, and what a server was started with is not what its callers have. environment.cpp is the one file
-// that asks the process; tools/check-process-state looks. Read-only, so any thread may ask.
+// Environment: the variables and the working folder that a call sees. The command line or server passes one
+// down with the context. Code below asks this object and never the process, for two reasons: another thread
+// may change the variables of the process while they are read, and the variables a server was started with
+// are not those of its callers. Only environment.cpp reads the process; tools/check-process-state checks
+// that. Read-only, so any thread may use it.
 
 #include <string>
 #include <string_view>

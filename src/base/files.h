@@ -1,5 +1,6 @@
 #pragma once
-// Files and folders with errors as values. Writes that must survive a crash go through write_file_durably.
+// Files and folders, with errors returned as values. Writes that must survive a crash go through
+// write_file_durably.
 
 #include <cstdint>
 #include <string>

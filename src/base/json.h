@@ -1,4 +1,5 @@
-/// nlohmann::json, its members compiled once (json.cpp) and not in every file.
+// Includes nlohmann::json. Its members are compiled once, in json.cpp, and not again in every file: that
+// saves build time.
 #pragma once
 
 #include <nlohmann/json.hpp>

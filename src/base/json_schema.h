@@ -1,6 +1,6 @@
 #pragma once
-// JSON Schema validation (valijson). One class, so that its headers are compiled once. Parsed once, used by
-// any thread.
+// Validates JSON against a JSON Schema, with valijson. Its headers are slow to compile, so this class hides
+// them in one .cpp. A schema is parsed once and may then be used by any thread.
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 #pragma once
-// Known<T>: a value, or the reason why there is none. Unknown is not zero: a figure without its inputs is
-// absent, and whatever is computed from it is absent for the same reason.
+// Known<T>: a value, or the reason why there is none. Unknown is not zero: a figure whose inputs are missing
+// is absent, and everything computed from it is absent for the same reason.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers as people read them, the same in every locale.
+// Formats numbers for people. The text is the same in every locale.
 
 #include <cstdint>
 #include <string>

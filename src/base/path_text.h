@@ -1,5 +1,5 @@
 #pragma once
-// Paths as texts; no file is looked at.
+// Functions on the text of a path. They never touch the file system.
 
 #include <string>
 #include <string_view>

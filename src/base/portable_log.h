@@ -1,6 +1,6 @@
 #pragma once
-// A logarithm of additions, products and divisions alone: those of C libraries differ in the last digit, and
-// figures must be the same on every machine.
+// A logarithm that uses only additions, products and divisions. The logarithms of C libraries differ in the
+// last digit, and our figures must be the same on every machine.
 
 #include <cmath>
 

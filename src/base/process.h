@@ -1,6 +1,7 @@
 #pragma once
-// Other programs: found by name, run without a shell, watched, and killed with all that they started when
-// their time is over. Any thread may call; a call ends only processes that it started.
+// Runs other programs: finds them by name, starts them without a shell, watches them, and kills them together
+// with everything they started when their time is over. Any thread may call; a call only ends processes that
+// it started.
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// Result<T>: a value or an Error, with the member names of std::expected (g++ 12 has none in C++20).
-// Core code returns it; libraries' exceptions are caught where they are called.
+// Result<T>: a value or an Error, with the member names of std::expected (which g++ 12 does not have in
+// C++20). Core code returns it. Exceptions of other libraries are caught where those libraries are called.
 
 #include <optional>
 #include <string>

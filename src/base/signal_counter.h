@@ -1,7 +1,7 @@
 #pragma once
-// SignalCounter: how often a signal came to this process since the object was made. A signal reaches the
-// whole process, so all objects see it; the first one installs the handler, the last one puts back what was
-// there before. Any thread may make one and ask.
+// SignalCounter: counts how often a signal reached this process since the object was made. A signal reaches
+// the whole process, so all objects count it. The first object installs the handler and the last one restores
+// the handler that was there before. Any thread may make one and read it.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// JSON that is small by nature (the text around the events, metadata), read into a tree. Nesting is bounded,
-// because the tree's library copies and prints by recursion.
+// Reads JSON that is small by nature (metadata, the text around the events) into a tree. The nesting depth is
+// limited, because the JSON library copies and prints a tree by recursion.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,7 @@
 #pragma once
-// SpillVector: numbers that are appended now and needed later. The first million stays in memory, what
-// follows goes to an unnamed temporary file, so that waiting costs no memory. One thread.
+// SpillVector: a list of plain values that are appended now and needed later. The first million stay in
+// memory; the rest goes to an unnamed temporary file, so a long list costs little memory while it waits. One
+// thread.
 
 #include <fcntl.h>
 #include <unistd.h>

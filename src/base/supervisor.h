@@ -1,13 +1,14 @@
 #pragma once
-// Supervisor: a process between us and a program, so that all that the program starts can be ended with it,
-// and nothing else. Processes whose parent ended become children of the supervisor (a "child subreaper"),
-// also if they have left the program's group or session. That attribute belongs to a whole process: if ours
-// had it, orphans of every thread's programs would meet in one list and nobody could tell whose they are.
+// Supervisor: a process between us and a program that we start. With it we can end everything that the
+// program started, and nothing else. Processes whose parent has ended become children of the supervisor (it
+// is a "child subreaper"), even if they left the program's process group or session. We cannot be the
+// subreaper ourselves: the attribute belongs to a whole process, so orphans of programs started by different
+// threads would end up in one list and nobody could tell them apart.
 //
-// The supervisor is a fork of this process that never runs another program: one would be sampled together
-// with the workload (CpuSampler), and would need a program to run. Since other threads may have held any lock
-// at the moment of the fork, it calls the kernel and nothing else. It ends when we end; what it supervises
-// goes on then, unless it is meant to end with us.
+// The supervisor is a fork of this process and never executes another program. An executed program would be
+// sampled together with the workload (CpuSampler), and it would have to be installed. Other threads may have
+// held any lock at the moment of the fork, so the supervisor makes system calls and nothing else. It ends
+// when we end. The supervised program then continues, unless it was started with ends_with_us.
 //
 // One thread uses it.
 

@@ -1,5 +1,5 @@
 #pragma once
-// Small things about text, inline where hot loops need them.
+// Small text functions. Those that hot loops need are inline.
 
 #include <cstdint>
 #include <cstring>

@@ -1,7 +1,7 @@
 #pragma once
-// YAML as a small tree with line numbers, for files that people write: rules, data tables, sidecars.
-// Untrusted input: no anchors, aliases or second document, keys once, a bounded depth. Every error names file
-// and line.
+// Reads YAML into a small tree with line numbers, for files that people write: rules, data tables, sidecars.
+// The input is untrusted: anchors, aliases, duplicate keys and a second document are refused, and the depth
+// is limited. Every error names the file and the line.
 
 #include <string>
 #include <string_view>

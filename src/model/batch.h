@@ -1,7 +1,7 @@
 #pragma once
-// Batch: some consecutive rows of several tables, the unit that travels from an adapter to a sink. Built by
-// one thread, then read-only. Cells are 8 bytes: an integer, the bits of a double, or the number of a string
-// in `strings`.
+// Batch: consecutive rows of several tables. It is the unit that an adapter passes to a sink. One thread
+// builds it; after that it is read-only. Each cell has 8 bytes: an integer, the bits of a double, or the
+// number of a string in `strings`.
 
 #include <array>
 #include <bit>

@@ -1,5 +1,6 @@
 #pragma once
-// Rules for labels, tags and names of baselines, wherever they come from. Pure functions, any thread.
+// The rules for labels, tags and names of baselines, the same for every way they can be given. Pure
+// functions, any thread.
 
 #include <string>
 #include <string_view>

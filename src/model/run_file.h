@@ -1,7 +1,7 @@
 #pragma once
-// The run file: one JSON document that holds a whole run, for people and scripts who write runs and for those
-// who pass them on. What is allowed in it follows from tables.def and schema/run.schema.json; reader, writer
-// and JSON Schema all ask here. Plain constants, usable from any thread.
+// The run file: one JSON document with a whole run, for people and scripts that write runs or pass them on.
+// What it may contain follows from tables.def and schema/run.schema.json. The reader, the writer and the JSON
+// Schema all use the rules here, so they agree. Plain constants, usable from any thread.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

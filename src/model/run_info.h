@@ -1,6 +1,6 @@
 #pragma once
-// RunInfo: what a source says about the run as a whole; the store turns it into run.json. Plain data: an
-// adapter fills it on one thread. What is unknown stays empty, never zero.
+// RunInfo: what a source says about the run as a whole; the store turns it into run.json. Plain data that an
+// adapter fills on one thread. Unknown values stay empty and are never zero.
 
 #include <cstdint>
 #include <map>

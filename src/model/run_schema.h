@@ -1,5 +1,5 @@
 #pragma once
-// The JSON Schema of run.json, embedded by the build.
+// The JSON Schema of run.json, which the build embeds.
 
 #include <string>
 

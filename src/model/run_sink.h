@@ -1,5 +1,5 @@
 #pragma once
-// RunSink: where an adapter's rows go. Batches arrive in the order of the source, one call at a time.
+// RunSink: receives the rows of an adapter. Batches arrive in the order of the source, one call at a time.
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Table descriptions generated from tables.def: column numbers such as nl::model::spans::start_ns, and the
-// descriptions themselves for whoever walks tables (Parquet writer, views, docs). Plain constants, usable
-// from any thread.
+// descriptions themselves for code that handles all tables (Parquet writer, views, docs). Plain constants,
+// usable from any thread.
 
 #include <cstddef>
 #include <cstdint>

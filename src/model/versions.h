@@ -1,6 +1,6 @@
 #pragma once
-// Versions of our documents: "<name>/<n>" in the member `schema`. A reader of version n also reads the older
-// ones, by a chain of steps from each version to the next.
+// The versions of our JSON documents: "<name>/<n>" in the member `schema`. A reader of version n also reads
+// older documents: a chain of steps brings them from each version to the next.
 
 #include <span>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// XXH64 with seed 0: finds torn and damaged chunks, no protection against people.
+// XXH64 with seed 0. It detects torn and damaged chunks; it does not protect against deliberate changes.
 
 #include <bit>
 #include <cstdint>

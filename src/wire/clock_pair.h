@@ -1,5 +1,5 @@
 #pragma once
-// What CLOCK_REALTIME shows when CLOCK_MONOTONIC shows something, and how sure that is.
+// Reads CLOCK_REALTIME and CLOCK_MONOTONIC at the same moment, with a bound on the error.
 
 #include <time.h>
 

@@ -1,7 +1,7 @@
 #pragma once
-// Records of work on a GPU, in the words of a ring and of a recording like markers (wire/record.h). Their
-// times are of CUPTI's clock; the gpu_clock record before them says what it shows when CLOCK_MONOTONIC shows
-// something. Numbers are CUPTI's own, so that nothing is lost before the adapter.
+// Records of GPU work, stored in the words of a ring and of a recording like markers (wire/record.h). Their
+// times are on CUPTI's clock; the gpu_clock record before them relates it to CLOCK_MONOTONIC. Numbers are
+// CUPTI's own, so nothing is lost before the adapter reads them.
 
 #include <cstdint>
 

@@ -1,12 +1,13 @@
 #pragma once
-// The files of a recording under way, mapped by the workload's processes and by the recorder:
+// The files of a recording in progress, which the workload's processes and the recorder map into memory:
 //
-//   <folder>/session             one: the limit of memory that all rings share
-//   <folder>/<process>/process   what a process says of itself, its names, its losses outside of rings
+//   <folder>/session             one file: the memory limit that all rings share
+//   <folder>/<process>/process   a process's description, its names, and its losses outside of rings
 //   <folder>/<process>/ring-<n>  see wire/ring.h
 //
-// A process holds a lock (flock) on its file as long as it lives. All of it is written by one version on one
-// machine, so its layout may change with kLiveVersion; what is kept is a recording (wire/recording.h).
+// A process holds a lock (flock) on its file as long as it lives. All of these files are written by one
+// version on one machine, so their layout may change with kLiveVersion. What is kept in the end is a
+// recording (wire/recording.h), whose layout is stable.
 
 #include <atomic>
 #include <cstdint>

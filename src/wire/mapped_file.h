@@ -1,6 +1,7 @@
 #pragma once
-// Files of a recording under way in memory, by system calls alone: runs inside of the customer's process,
-// too, where nothing may be thrown and a full disk must not become a signal.
+// Maps the files of a recording in progress, with system calls only. This code also runs inside the
+// customer's process, where nothing may be thrown. The blocks on the disk are allocated first, because
+// writing to a mapped file on a full disk would raise a signal.
 
 #include <fcntl.h>
 #include <sys/mman.h>

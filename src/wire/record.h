@@ -1,6 +1,6 @@
 #pragma once
-// Markers as words of 8 bytes, little endian: what the collector writes into a ring, the recorder copies into
-// a recording and the adapter reads. Plain data without code to link.
+// Markers as words of 8 bytes, little endian. The collector writes them into a ring, the recorder copies them
+// into a recording, and the adapter reads them. Header only, with nothing to link.
 //
 //   word 0   kind (8 bits) · 0 (8) · words of the record, this one included (16) · name (32)
 //   word 1   time, ns of CLOCK_MONOTONIC

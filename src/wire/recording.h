@@ -1,7 +1,7 @@
 #pragma once
-// recording.nlr and samples.nlr: a file header, then chunks, each a header and a payload with checksums of
-// their own, so that a reader can tell how far a file is sound. Little endian, all sizes multiples of 8. A
-// chunk says of whom its records are; nothing that it needs stands behind it.
+// recording.nlr and samples.nlr: a file header followed by chunks. Each chunk has a header and a payload with
+// separate checksums, so a reader can tell how much of a file is valid. Little endian, all sizes multiples of
+// 8. A chunk says which process and thread its records belong to, and it never depends on a later chunk.
 
 #include <algorithm>
 #include <cstddef>

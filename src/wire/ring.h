@@ -1,7 +1,7 @@
 #pragma once
-// A ring of words in memory that two processes share: one thread writes, one reads, nobody waits for a lock.
-// Positions only grow; the word of position p lies at p modulo the capacity. What the writer published
-// outlives it, and what the reader has not released is not written over.
+// A ring of words in memory shared by two processes: one thread writes, one reads, and neither takes a lock.
+// Positions only grow; the word at position p is stored at p modulo the capacity. Published words survive the
+// death of the writer, and words that the reader has not released are never overwritten.
 
 #include <atomic>
 #include <cstdint>
