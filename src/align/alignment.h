@@ -1,9 +1,10 @@
 #pragma once
-// Which op of one run is which op of another: two sequences of ops of one model, or of a changed version of
-// it, are matched one by one. Names, families, shapes, the groups around an op and its neighbours all count,
-// so that an inserted, fused, renamed or moved op does not shift what follows. Times never decide between two
-// candidates for a one-to-one match, or a comparison of times would choose its own answer. Pure algorithm on
-// plain data; any thread; the same input gives the same result. See docs/analysis/alignment.md.
+// Finds out which op of one run corresponds to which op of another run. The input is two sequences of ops,
+// from the same model or from a changed version of it. Names, families, shapes, the groups around an op and
+// its neighbours all count, so an inserted, fused, renamed or moved op does not shift the matches that follow
+// it. Times never decide between two candidates for a one-to-one match: otherwise a comparison of times would
+// choose its own answer. A pure algorithm on plain data: any thread may call it, and the same input gives the
+// same result. See docs/analysis/alignment.md.
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,7 @@
 #pragma once
-// Anchors: stretches of nodes that are equal on both sides and that each side has once, in an order that both
-// sides share.
+// Anchors: stretches of nodes that are equal on both sides and occur exactly once on each side. They are kept
+// only where both sides have them in the same order. Such matches are safe, so they divide a long alignment
+// into short ones.
 
 #include <span>
 #include <vector>

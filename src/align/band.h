@@ -1,7 +1,8 @@
 #pragma once
-// The best alignment of two stretches: scores of similarity and of gaps (a gap costs more to begin than to go
-// on), from corner to corner, so that a shift has to be paid back. Inside a band around the way that the two
-// are expected to take; work and memory are bounded by its width.
+// The best alignment of two stretches, by scores for similar nodes and for gaps. A gap costs more to begin
+// than to continue. The alignment runs from corner to corner, so a shift must be undone before the end and
+// pays for that. Only a band around the expected path is computed, so work and memory are bounded by the
+// width of the band.
 
 #include <span>
 #include <vector>

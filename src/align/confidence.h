@@ -1,6 +1,6 @@
 #pragma once
-// How sure a match is: what agrees, how well its neighbours agree, and whether its surroundings could be
-// matched another way as well.
+// How certain a match is. It depends on what agrees between the two nodes, on how well their neighbours
+// agree, and on whether the surroundings could be matched in another way that is just as good.
 
 #include "align/links.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// What is compared of a node, in the order of the tree: nodes of one group stand together even if threads
-// launched them in turns.
+// What alignment compares of a node. Nodes are in the order of the tree: nodes of one group stand together
+// even if several threads launched them in turns.
 
 #include <vector>
 

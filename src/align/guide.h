@@ -1,5 +1,6 @@
 #pragma once
-// Where a band of columns stands in each row: around the way that two stretches are expected to take.
+// The position of the band in each row of an alignment: around the path that the two stretches are expected
+// to take.
 
 #include <span>
 #include <vector>

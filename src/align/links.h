@@ -1,5 +1,6 @@
 #pragma once
-// The state of an alignment while passes add to it, in the order of the trees of both sides.
+// The state of an alignment: which nodes are linked so far. Each pass adds to it. Nodes are numbered in the
+// order of the tree on both sides.
 
 #include <vector>
 

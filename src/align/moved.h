@@ -1,6 +1,6 @@
 #pragma once
-// Nodes that changed their place in the order: free ones of both sides with the same name and shape and the
-// same groups around them, if there is only one way to pair them.
+// Finds nodes that changed their place in the order. Two unmatched nodes are paired if name, shape and the
+// groups around them are the same and there is only one way to pair them.
 
 #include "align/links.h"
 

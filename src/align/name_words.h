@@ -1,5 +1,5 @@
 #pragma once
-// Words that two names share: ampere_sgemm_128x64 and ampere_sgemm_64x64 have much in common, and a fused
+// How many words two names share. ampere_sgemm_128x64 and ampere_sgemm_64x64 have much in common, and a fused
 // kernel is often named after its parts.
 
 #include <span>

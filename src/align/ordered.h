@@ -1,5 +1,6 @@
 #pragma once
-// The part of an alignment that keeps the order of both sides: anchors first, the band between them.
+// The part of an alignment that keeps the order of both sides: first the anchors, then a banded alignment
+// between each two of them.
 
 #include <vector>
 

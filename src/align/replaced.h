@@ -1,6 +1,7 @@
 #pragma once
-// Nodes that were replaced: between two nodes that are surely matched stand some of each side that have no
-// equal. They are paired as renamed, fused or split, or left alone, whichever the evidence speaks for.
+// Finds nodes that were replaced. Between two certain matches, each side may have some nodes without an equal
+// on the other side. The evidence decides whether they are paired as renamed, fused or split, or stay
+// unmatched.
 
 #include "align/links.h"
 

@@ -1,7 +1,8 @@
 #pragma once
-// Derived tables of a bundle: span_tree, kernel_links, copy_links, launch_matches, clock_fits. Built from the
-// facts alone, under a memory limit; deletable, rebuilt when missing. Row n is about row n of the table it
-// belongs to.
+// Builds the derived tables of a bundle: span_tree, kernel_links, copy_links, launch_matches and clock_fits.
+// They follow from the facts alone, so they may be deleted at any time and are rebuilt when they are missing.
+// Row n of a derived table belongs to row n of the table it describes; only clock_fits has its own numbering.
+// Memory is limited.
 
 #include <memory>
 #include <string>

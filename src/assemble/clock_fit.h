@@ -1,9 +1,9 @@
 #pragma once
-// How the times of one clock become times of another, and how well that is known. All evidence, be it probes,
-// causality or collectives, comes down to limits of the offset d(t) = f(t) - t at single times t; one engine
-// (offset_lines.h) finds the lines that all limits allow. Assumptions of a published bound: the limits are
-// true, and within a segment f is a straight line whose drift is within FitOptions::max_drift. Pure
-// algorithms without I/O; any thread.
+// Maps the times of one clock to the times of another, and says how accurate the result is. All evidence
+// (probes, causality, collectives) is reduced to limits for the offset d(t) = f(t) - t at single times t. One
+// engine (offset_lines.h) then finds the straight lines that all limits allow. A published bound rests on two
+// assumptions: the limits are true, and within a segment f is a straight line whose drift is at most
+// FitOptions::max_drift. Pure algorithms without I/O; any thread.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
-// Splits the limits of a clock's offset into runs that one straight line each can meet. Where no line meets
-// all, either a few records are corrupt (what follows them agrees with what came before) or the clock was set
-// (what follows contradicts it too).
+// Splits the limits of a clock's offset into runs such that one straight line can meet all limits of a run.
+// Where no line can, there are two possible causes. Either a few records are corrupt: then the limits after
+// them agree with those before. Or the clock was set: then the limits after it contradict those before.
 
 #include <cstdint>
 #include <vector>

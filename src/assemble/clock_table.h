@@ -1,6 +1,6 @@
 #pragma once
-// The derived table clock_fits: devices against their hosts by causality, ranks against each other by
-// collectives.
+// Builds and reads the derived table clock_fits. Devices are fitted to their hosts by causality (a kernel
+// starts after its launch), ranks to each other by collectives.
 
 #include <map>
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
-// Collectives of several ranks: calls out of the kernels of a run, and which calls of different ranks are one
-// collective. Matched by what the ranks themselves say, never by time.
+// Finds the collective calls among the kernels of a run, and decides which calls of different ranks form one
+// collective. They are matched by what the ranks themselves record and never by time, because the clocks of
+// the ranks are fitted with the help of these matches.
 
 #include <cstdint>
 #include <optional>

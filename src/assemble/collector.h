@@ -1,7 +1,7 @@
 #pragma once
-// Collector: what the derived tables need, gathered from the batches of an import on their way to the bundle,
-// so that nothing is read back. Up to a limit; beyond it the tables are built from the written facts, with
-// the engine's spilling sort and joins.
+// Collector: keeps what the derived tables need while the batches of an import pass on their way to the
+// bundle, so that nothing has to be read back. Above a limit of rows it gives up; the tables are then built
+// from the written facts, with the engine's sort and joins, which can spill to disk.
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,6 @@
 #pragma once
-// DerivedWriter: a derived table of a run, row by row.
+// DerivedWriter: writes one derived table of a run, row by row. It owns the writer of the Parquet file and
+// hands over the rows in batches.
 
 #include <memory>
 #include <string>

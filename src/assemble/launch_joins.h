@@ -1,6 +1,6 @@
 #pragma once
-// The derived table launch_matches: replayed launches of counter sources joined to the kernels of traces in
-// the same run.
+// The derived table launch_matches: joins each launch that a counter profiler replayed to the kernel of a
+// trace in the same run.
 
 #include <optional>
 #include <string>

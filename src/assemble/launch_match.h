@@ -1,7 +1,7 @@
 #pragma once
-// Which launch of a trace is the launch that a counter profiler replayed: the two are records of two
-// processes that did nearly the same. Matched by name, grid, block, open ranges and place in the order of
-// launches; what has no safe match stays without. Pure algorithm; any thread.
+// Finds the launch in a trace that corresponds to a launch which a counter profiler replayed. The two come
+// from two processes that did nearly the same work. They are matched by name, grid, block, open ranges and
+// place in the order of launches. A launch without a safe match stays unmatched. Pure algorithm; any thread.
 
 #include <array>
 #include <cstdint>

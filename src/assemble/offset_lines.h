@@ -1,8 +1,9 @@
 #pragma once
-// OffsetLines: all straight lines that limits of a clock's offset allow. A limit says that the offset at one
-// time is at least, or at most, so much. The lines y = a + b x between the upper hull of the lower limits and
-// the lower hull of the upper limits, with |b| <= max_slope, are a convex set; it is kept as slices of one
-// slope each, so that every question costs no more than its corners. Plain data, no I/O.
+// OffsetLines: all straight lines that the limits of a clock's offset allow. A limit says that the offset at
+// one time is at least, or at most, a given value. The allowed lines y = a + b x lie between the upper hull
+// of the lower limits and the lower hull of the upper limits, with |b| <= max_slope. They form a convex set,
+// which is stored as slices of one slope each, so the cost of a query depends on the corners of the set and
+// not on the number of limits. Plain data, no I/O.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// The nesting of spans: parent, depth and innermost op, by a stack over the spans of each track in order of
-// time.
+// The nesting of spans: parent, depth and innermost op of each. Found with a stack that passes over the spans
+// of each track in order of time.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
-// The dimensions of a fingerprint: what each is, how many columns it has and how much it counts. Version 1;
-// a change of any of this is a new version. See docs/analysis/fingerprint.md.
+// The dimensions of a fingerprint: the meaning, number of columns and weight of each. This is version 1; any
+// change here needs a new version, because stored fingerprints would no longer be comparable. See
+// docs/analysis/fingerprint.md.
 
 #include <array>
 #include <cstddef>

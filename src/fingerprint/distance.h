@@ -1,5 +1,5 @@
 #pragma once
-// How far two runs are apart: over the dimensions that both have measured, and no others.
+// The distance between two runs. Only dimensions that were measured in both runs count.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where two runs agree and where they differ, dimension by dimension, in figures and in words.
+// Explains where two runs agree and where they differ, dimension by dimension, in numbers and in words.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Fingerprint: a run as numbers that can be held against those of another run, whatever the hardware, the
-// clock and the length of the capture. A dimension that was not measured is absent with a reason and counts
-// nowhere.
+// Fingerprint: a run as a list of numbers that can be compared with those of other runs, independent of the
+// hardware, the clock and the length of the capture. A dimension that was not measured is absent with a
+// reason and does not count.
 
 #include <array>
 #include <map>

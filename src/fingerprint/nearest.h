@@ -1,7 +1,7 @@
 #pragma once
-// Nearest: the k nearest of many rows. Single precision chooses candidates with some slack; exact distances
-// decide, and equal ones go by run id. So the answer does not depend on the order in which rows come, nor on
-// the number of threads, nor on the processor.
+// Nearest: collects the k nearest of many rows. Single precision selects the candidates, with some tolerance;
+// exact distances then decide, and the run id decides between equal ones. So the answer does not depend on
+// the order of the rows, the number of threads or the processor.
 
 #include <cstddef>
 #include <cstdint>

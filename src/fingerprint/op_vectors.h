@@ -1,5 +1,5 @@
 #pragma once
-// The fingerprint of each op type or layer of a run, weighted by its share of the time.
+// The fingerprint of each op type or layer of a run, with its share of the time as the weight.
 
 #include "base/json.h"
 #include "base/result.h"

@@ -1,5 +1,6 @@
 #pragma once
-// The work of a run by op type, of all its devices together: what shares are taken of.
+// The work of a run grouped by op type, over all of its devices. The shares in a fingerprint are computed
+// from this.
 
 #include <array>
 #include <map>

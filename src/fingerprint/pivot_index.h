@@ -1,8 +1,8 @@
 #pragma once
-// PivotIndex: makes the search in a block quicker without changing its answer. Rows lie in groups around
-// pivots; the triangle inequality tells which groups, and which rows of a group, cannot be near enough. It
-// knows the rows that were there when it was built; later ones are scanned. Without groups in the data it
-// saves little and costs little.
+// PivotIndex: makes the search in a block faster without changing its answer. Rows are grouped around pivots,
+// and the triangle inequality shows which groups, and which rows of a group, cannot be near enough. The index
+// covers the rows that existed when it was built; later rows are scanned one by one. If the data has no
+// natural groups, the index saves little but also costs little.
 
 #include <cstdint>
 #include <functional>

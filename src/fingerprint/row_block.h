@@ -1,11 +1,11 @@
 #pragma once
 // RowBlock: the packed fingerprints of all runs that have measured the same dimensions, one row each, in a
-// file that is mapped into memory. Rows are only added, under a lock; a damaged file is an error, and whoever
-// owns it writes it anew. A block that is open does not see rows that are added later.
+// file that is mapped into memory. Rows are only added, under a lock. A damaged file is an error, and its
+// owner writes it again. An open block does not see rows that are added later.
 //
-//   header   64 bytes: what the rows are, and a check of that
+//   header   64 bytes: what the rows are, and a checksum of that
 //
-//   row      run id (32 bytes), stamp of the bundle (8), check (8), columns (4 each)
+//   row      run id (32 bytes), stamp of the bundle (8), checksum (8), columns (4 each)
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// Squared distances of packed vectors in single precision, as fast as the processor allows. What comes out
-// may differ in the last digits between processors: it chooses candidates, whose exact distance is computed
-// anew.
+// Squared distances of packed vectors in single precision, as fast as the processor allows. The last digits
+// may differ between processors. That does no harm: the result only selects candidates, whose exact distance
+// is then computed separately.
 
 #include <cstddef>
 #include <span>

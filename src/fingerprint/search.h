@@ -1,7 +1,7 @@
 #pragma once
-// Search: the runs nearest to one, over all blocks. The answer is that of holding the run against each other
-// run by distance(): absent dimensions count nowhere, runs with too little in common are left out and
-// counted.
+// Search: finds the runs that are nearest to a given run, over all blocks. The answer is the same as
+// comparing the run with every other run by distance(): absent dimensions do not count, and runs with too
+// little in common are left out and counted.
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,8 @@
 #pragma once
-// Where the level of a series changes: E-divisive over windows, each split tested by Student's t instead of
-// permutations (so that equal input gives equal output), then a strict pruning of all splits found. Appending
-// a value evaluates only the windows that hold it. Method and limits: docs/analysis/statistics.md.
+// Finds where the level of a series changes. Method: E-divisive over windows, where each split is tested with
+// Student's t instead of permutations (so that equal input gives equal output), followed by a strict pruning
+// of all splits found. Appending a value only evaluates the windows that contain it. Details and limits:
+// docs/analysis/statistics.md.
 
 #include <cstddef>
 #include <cstdint>

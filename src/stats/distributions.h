@@ -1,5 +1,5 @@
 #pragma once
-// The few distributions that the tests need. Pure functions; any thread.
+// The few probability distributions that the tests need. Pure functions; any thread.
 
 namespace nl::stats {
 

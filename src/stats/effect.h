@@ -1,6 +1,6 @@
 #pragma once
-// How large a difference is: Hodges-Lehmann's shift and ratio with exact intervals, and the ratio of medians
-// with a bootstrap interval. Samples are sorted and not empty. Pure functions; any thread.
+// How large a difference is: the Hodges-Lehmann shift and ratio with exact intervals, and the ratio of
+// medians with a bootstrap interval. Samples must be sorted and not empty. Pure functions; any thread.
 
 #include <optional>
 #include <vector>

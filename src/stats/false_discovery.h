@@ -1,5 +1,5 @@
 #pragma once
-// Many tests at once. Pure function; any thread.
+// Corrects the p values of many tests that are made at once. Pure function; any thread.
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 #pragma once
-// Is a difference between two sets of runs real, and does it matter? Asked for the whole window, then for
-// classes of kernels, then for single kernels, such that in the list of each level at most `alpha` of the
-// named changes are false. One value is one run: iterations inside a run are no repeats. Method, proof of
-// control and limits: docs/analysis/statistics.md. Pure function; any thread.
+// Decides whether a difference between two sets of runs is real and large enough to matter: first for the
+// whole window, then for classes of kernels, then for single kernels. At each level, at most a share `alpha`
+// of the reported changes is expected to be false. One value is one run: iterations inside a run are not
+// repeats. Method, proof and limits: docs/analysis/statistics.md. Pure function; any thread.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// A generator with the same numbers in every library and on every machine (splitmix64), for resampling with a
-// fixed seed. Not for secrets.
+// A random generator (splitmix64) that gives the same numbers with every library and on every machine. For
+// resampling with a fixed seed, not for secrets.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Two samples compared by ranks: Mann-Whitney's test and how often the one exceeds the other. Exact for small
-// samples, with ties, too. Pure functions; any thread.
+// Compares two samples by ranks: the Mann-Whitney test, and how often a value of one sample exceeds one of
+// the other. Exact for small samples, also with ties. Pure functions; any thread.
 
 #include <cstddef>
 #include <vector>

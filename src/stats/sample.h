@@ -1,6 +1,6 @@
 #pragma once
-// What one sample of repeats looks like: order statistics, and how well they know the median. Values are
-// never left out. Pure functions; any thread.
+// Describes one sample of repeats: order statistics, and how precisely they determine the median. No value is
+// ever discarded as an outlier. Pure functions; any thread.
 
 #include <cstddef>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// Two neighbouring stretches of a series: where to divide them, and whether their means differ. Values are
-// finite. Pure functions; any thread.
+// Works on two neighbouring stretches of a series: where to divide them, and whether their means differ.
+// Values must be finite. Pure functions; any thread.
 
 #include <cstddef>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// The words for what a comparison of two sets of runs says. One place for all who say it.
+// The possible verdicts of comparing two sets of runs, and their names. They are defined once, here, so that
+// every answer and report uses the same words.
 
 #include <cstddef>
 #include <cstdint>

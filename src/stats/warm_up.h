@@ -1,5 +1,5 @@
 #pragma once
-// How many iterations at the beginning of a run were slower than those after them. Pure function; any thread.
+// Finds how many iterations at the beginning of a run were slower than the rest. Pure function; any thread.
 
 #include <cstddef>
 #include <optional>
