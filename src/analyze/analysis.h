@@ -1,6 +1,6 @@
 #pragma once
-// How the answer to "where did the time go" (answer/analysis.h) is made for one run and one window. The same
-// run and options give the same answer, byte for byte in JSON.
+// Makes the answer to "where did the time go" (answer/analysis.h) for one run and one window. The same run
+// and the same options give the same answer, byte for byte in JSON.
 
 #include <string>
 #include <vector>

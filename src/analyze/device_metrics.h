@@ -1,5 +1,5 @@
 #pragma once
-// The metrics of one device in one window, as metrics.def declares them.
+// Computes the metrics of one device in one window. metrics.def declares them.
 
 #include "analyze/metrics/metric.h"
 #include "analyze/time/attribution.h"

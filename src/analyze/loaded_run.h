@@ -1,5 +1,6 @@
 #pragma once
-// LoadedRun: all that questions about one run need, read from its bundle once.
+// LoadedRun: everything that questions about one run need, read once from its bundle. It shares ownership of
+// the open run; connection and files are references into it.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The whole analysis of a run in a bundle, from its tables.
+// The whole analysis of one run, made from the tables of its bundle.
 
 #include "analyze/analysis.h"
 #include "analyze/rules/finding.h"

@@ -1,6 +1,6 @@
 #pragma once
-// Work pattern of a device: which types of ops its time goes to and how long their pieces of work are, each
-// against the others. It tells models apart where sums of time do not.
+// The work pattern of a device: which types of ops take its time, and how long their pieces of work are
+// compared with each other. It tells models apart even where their total times are similar.
 
 #include <array>
 

@@ -1,7 +1,7 @@
 #pragma once
-// Comparison across hardware or backends. Times of one kernel mean little there: what is compared are shares,
-// and times against what the peaks of each device allow, at the level that both sides have: ops of one
-// framework, or classes.
+// Comparison across hardware or backends. Times of single kernels mean little there. Instead it compares
+// shares, and times relative to what the peaks of each device allow, at a level that both sides have: ops if
+// both use the same framework, otherwise classes.
 
 #include "compare/comparability.h"
 

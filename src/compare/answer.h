@@ -1,7 +1,7 @@
 #pragma once
-// The answer of a comparison as plain structs: what src/compare finds out, what reports and texts show, and,
-// by the descriptions of the fields, the JSON of the operation `compare` with its schema. The base is what
-// the new side is held against; JSON calls the new side "new", which is no name in C++.
+// The answer of a comparison as plain structs. src/compare fills them, and reports and texts show them. Their
+// field descriptions give the JSON and the schema of the operation `compare`. The base is the side that the
+// new side is compared with. JSON calls the new side "new"; in C++ that is a keyword, so here it is `next`.
 //
 // Times are whole nanoseconds of one unit of the window (a step, a capture …) unless a field says otherwise.
 

@@ -1,5 +1,6 @@
 #pragma once
-// Apportionment: amounts per unit that are whole numbers and still add up.
+// Apportionment: divides amounts by the number of units so that the results are whole numbers and still add
+// up to the total.
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Changes: what became of each piece of work between two sides, by name. Pieces are matched one by one; what
-// is matched or not under one name makes one row.
+// Changes: what happened to each piece of work between the two sides. Pieces are matched one by one. Matched
+// and unmatched pieces are then summed by name, one row each.
 
 #include <cstdint>
 #include <vector>

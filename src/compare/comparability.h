@@ -1,7 +1,7 @@
 #pragma once
-// Comparability: may the times of two runs be held against each other at all? Asked before any verdict.
-// Each factor is one thing that must be equal, with what both sides say; the score is their product. Unknown
-// is not equal and not different: it costs a little and is named.
+// Comparability: may the times of two runs be compared at all? This is decided before any verdict. Each
+// factor is one thing that must be equal, with what both sides say about it; the score is the product of the
+// factors. Unknown counts neither as equal nor as different: it lowers the score a little and is named.
 
 #include <map>
 #include <string>

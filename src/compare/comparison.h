@@ -1,6 +1,6 @@
 #pragma once
-// Comparison: what changed between two sides of one or more runs, exactly, and whether it is real. The same
-// runs and options give the same answer, byte for byte.
+// Comparison: what exactly changed between two sides of one or more runs, and whether the change is real. The
+// same runs and options give the same answer, byte for byte.
 
 #include <functional>
 #include <string>

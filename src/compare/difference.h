@@ -1,6 +1,6 @@
 #pragma once
-// The difference of two sides in numbers that add up: by part, by work, by op, by module. All of one unit of
-// the window, in whole nanoseconds.
+// The difference of two sides in numbers that add up: by part, by piece of work, by op and by module. All
+// numbers are for one unit of the window, in whole nanoseconds.
 
 #include "compare/changes.h"
 #include "compare/kernel_counters.h"

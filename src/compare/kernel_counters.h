@@ -1,6 +1,6 @@
 #pragma once
-// Counters of the kernels of both sides, as far as a counter profiler measured them, by name, whatever the
-// spelling of the profiler.
+// The counters of the kernels on both sides, if a counter profiler measured them. Kernels are found by name,
+// even if the profilers spell the name differently.
 
 #include <map>
 #include <string>

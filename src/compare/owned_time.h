@@ -1,7 +1,8 @@
 #pragma once
-// Owned time: each moment in which a device is busy belongs to exactly one piece of its work. Compute comes
-// before communication, communication before copies, and among equals the one that started first: the sums
-// are compute, exposed communication and exposed copies of the decomposition, to the nanosecond.
+// Owned time: each moment in which a device is busy belongs to exactly one piece of work. Compute has
+// priority over communication, and communication over copies; within one kind, the piece that started first
+// has priority. So the sums are exactly the compute, exposed communication and exposed copies of the
+// decomposition.
 
 #include <functional>
 

@@ -1,6 +1,7 @@
 #pragma once
 // Part: what a moment of the window was spent on. Every nanosecond of a window belongs to exactly one part,
-// so that the parts of both sides, and with them their differences, add up.
+// so the parts of each side add up to its window, and their differences add up to the difference of the
+// windows.
 
 #include <array>
 #include <cstdint>

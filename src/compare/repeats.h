@@ -1,5 +1,5 @@
 #pragma once
-// Repeats: the figures of all runs of both sides, and whether their differences are real.
+// Repeats: the figures of all runs of both sides, and the test of whether their differences are real.
 
 #include <string>
 #include <unordered_map>

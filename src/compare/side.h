@@ -1,6 +1,6 @@
 #pragma once
-// Side: where the time of one run's window went, in pieces that add up to it and that can be matched with
-// those of another run.
+// Side: where the time in the window of one run went. It is divided into pieces that add up to the window and
+// can be matched with the pieces of another run.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// The answer of a trend as plain structs: one figure over the history of runs. Filled by the operation, shown
-// by its text and its picture; the descriptions give its JSON and the schema.
+// The answer of a trend as plain structs: one figure over the history of runs. The operation fills them; its
+// text and its picture show them. The field descriptions give the JSON and the schema.
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
-// Analysis: the answer to "where did the time go" for one run and one window. Reports and texts are made
-// from this struct; its JSON and the schema of that come from the same list of fields.
+// Analysis: the answer to "where did the time go" for one run and one window. Reports and texts are made from
+// this struct. Its JSON and the JSON Schema come from the same list of fields, so the two cannot differ.
 
 #include <optional>
 #include <string>

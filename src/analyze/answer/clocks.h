@@ -1,6 +1,6 @@
 #pragma once
-// How the sources of a run fit together, as an answer tells it: clocks, and replayed launches that were found
-// in a trace.
+// The part of an answer that says how well the sources of a run fit together: the clocks and their fits, and
+// how many replayed launches were found in a trace.
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// What an analysis says of the collectives of a run.
+// The part of an analysis about the collectives of a run.
 
 #include <cstdint>
 #include <optional>

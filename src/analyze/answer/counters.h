@@ -1,5 +1,6 @@
 #pragma once
-// What a counter profiler says of the launches that it replayed, by kernel.
+// The part of an analysis about hardware counters: what a counter profiler measured on the launches that it
+// replayed, grouped by kernel.
 
 #include <cstdint>
 #include <map>

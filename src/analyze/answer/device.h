@@ -1,5 +1,5 @@
 #pragma once
-// What an analysis says of one device.
+// The part of an analysis about one device: its time, gaps, memory, metrics and roofline.
 
 #include <cstdint>
 #include <map>

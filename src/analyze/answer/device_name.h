@@ -1,5 +1,5 @@
 #pragma once
-// How an answer names a device: by its number and, of several ranks, by the rank.
+// How an answer identifies a device: by its number and, if the run has several ranks, by its rank.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// Where the time of a recorded program went: its scopes, the functions that were sampled, and what its
-// threads waited for.
+// The part of an answer about a recorded program: the time of its scopes and of the sampled functions, and
+// what its threads waited for.
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// What an answer says of ops and kernels against the roof of their device.
+// The part of an answer that compares ops and kernels with the roofline of their device.
 
 #include <cstdint>
 #include <map>

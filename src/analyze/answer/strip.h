@@ -1,5 +1,6 @@
 #pragma once
-// A window over time, for pictures: columns of equal stretches.
+// A window as a row of columns, each of the same length of time. Pictures of a window over time are drawn
+// from it.
 
 #include <cstdint>
 

@@ -1,5 +1,6 @@
 #pragma once
-// The tables of an analysis: whose time it is, by kernel, op, module, phase and layer.
+// The tables of an analysis. Each divides the same device time in another way: by kernel, op, module, phase
+// or layer.
 
 #include <cstdint>
 #include <map>

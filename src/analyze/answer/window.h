@@ -1,5 +1,5 @@
 #pragma once
-// The window of an analysis, its limiters and the steps of the run, as the answer tells them.
+// The part of an analysis about the window itself: its pieces, its limiters and the steps of the run.
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
-// Decomposition: what a window of a device is made of.
+// Decomposition: divides a window of a device into compute, exposed communication, exposed copies and idle
+// time. The four add up to the window exactly.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Device: all work of one device of one rank on one time line, and the unions of its kinds. A run without any
-// device work gets its host as a device whose work are the ops.
+// Device: all work of one device of one rank on one time line, and the union of each kind of work. If a run
+// has no device work, its host becomes a device whose work is the ops.
 
 #include <optional>
 #include <string>

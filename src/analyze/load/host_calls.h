@@ -1,6 +1,6 @@
 #pragma once
-// What a call of the host is for, told by its name: CUDA and HIP runtime and driver functions, and data
-// loaders.
+// Tells from the name of a host call what it is for: waiting, allocating, launching a graph or loading data.
+// Knows the CUDA and HIP runtime and driver functions and common data loaders.
 
 #include <string_view>
 #include <vector>

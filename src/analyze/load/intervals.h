@@ -1,6 +1,7 @@
 #pragma once
-// Sets of time intervals, in integer nanoseconds: sorted, disjoint, none empty, none touching the next. All
-// operations are linear in their inputs at most; cutting a small piece out of a large set is cheap.
+// Sets of time intervals in integer nanoseconds. A set is sorted; its intervals are disjoint, not empty and
+// do not touch each other. Every operation is at most linear in its inputs, and cutting a small piece out of
+// a large set is cheap.
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// Launch calls of a device: how long they take, how long their work waits, how much is queued.
+// The launch calls of a device: how long each call takes, how long its work waits before it starts, and how
+// much work is queued at that time.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Memory of a device over time, from allocator events.
+// The memory of a device over time, computed from the events of the allocator.
 
 #include <cstdint>
 #include <map>

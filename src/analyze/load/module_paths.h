@@ -1,5 +1,6 @@
 #pragma once
-// Where in the model a span lies: the nn.Module frames around it, as the profiler of PyTorch records them.
+// Finds the module of the model that a span belongs to, from the nn.Module frames around it. PyTorch's
+// profiler records these frames.
 
 #include <map>
 #include <string>

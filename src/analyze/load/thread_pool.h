@@ -1,6 +1,6 @@
 #pragma once
-// What ONNX Runtime tells of its thread pool: for each op, how long the main thread worked in parallel
-// sections, and how long it handed out work and waited for the others.
+// What ONNX Runtime reports about its thread pool. For each op: how long the main thread worked in parallel
+// sections, and how long it distributed work and waited for the other threads.
 
 #include <vector>
 

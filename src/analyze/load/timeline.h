@@ -1,6 +1,6 @@
 #pragma once
-// Timeline: what analysis needs of a run, in columns in memory: about 40 bytes a row. Row n of a table is row
-// n of its file. Times are on the common clock.
+// Timeline: the columns of a run that the analysis needs, in memory, at about 40 bytes per row. Row n of a
+// table here is row n of its file. Times are on the common clock.
 
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,6 @@
 #pragma once
-// Windows: the stretches of time that figures are about. The whole capture; the steps that the source marks,
-// or a period found in the kernels; every annotated range by its name; the phases of an LLM.
+// Windows: the stretches of time that figures are computed for. A window is the whole capture, a step (marked
+// by the source, or a period found in the kernels), all annotated ranges of one name, or a phase of an LLM.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,7 @@
 #pragma once
-// What figures of an analysis rest on besides the facts of the run: metric definitions, taxonomy, peaks,
-// counter names. Whoever keeps figures keeps this beside them, to know when they are out of date.
+// A hash of everything besides the facts of the run that the figures of an analysis depend on: metric
+// definitions, taxonomy, peaks and counter names. Stored figures keep this hash beside them, so that it is
+// known when they are out of date.
 
 #include <string>
 

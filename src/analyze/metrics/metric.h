@@ -1,7 +1,6 @@
 #pragma once
-// Metrics: declared once in metrics.def. A value carries what it is about (device, rank, window), how much of
-// the time it covers and where it comes from; an absent one carries its reason, which spreads through
-// formulas.
+// Metrics: each is declared once, in metrics.def. A value belongs to one device and one window. A metric that
+// cannot be computed carries the reason, and every formula that uses it is absent for the same reason.
 
 #include <array>
 #include <cstdint>

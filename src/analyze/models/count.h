@@ -1,5 +1,6 @@
 #pragma once
-// Count: a whole number that remembers when it no longer fits, for products of shapes that nobody checked.
+// Count: a whole number that remembers whether a calculation overflowed. Used for products of shapes, which
+// come from untrusted files.
 
 #include <cstdint>
 #include <span>

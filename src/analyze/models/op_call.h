@@ -1,6 +1,6 @@
 #pragma once
-// OpCall: an op as a source recorded it, with its arguments read from the JSON texts of the view ops. The
-// texts are untrusted: anything that is not a list of plain sizes makes the whole call absent.
+// OpCall: an op as a source recorded it, with its arguments parsed from the JSON texts of the view ops. The
+// texts are untrusted: if one is not a list of plain sizes, the whole call is absent.
 
 #include <cstdint>
 #include <optional>

@@ -1,15 +1,16 @@
 #pragma once
-// FLOP and byte models of ops, from what a source records about a call. Pure functions of untrusted text.
+// Models of how many operations and bytes an op needs, computed from what a source records about the call.
+// Pure functions of untrusted text.
 //
-// Counting: a multiply-add is two operations. Matrix products, convolutions and attention count their
-// products only (no bias, scale or softmax). A causal mask counts Nq(2Nk - Nq) instead of 2 Nq Nk. Per
+// How operations are counted: a multiply-add is two. Matrix products, convolutions and attention count only
+// their products (no bias, scale or softmax). A causal mask counts Nq(2Nk - Nq) instead of 2 Nq Nk. Per
 // element: 1 for an elementwise function, 5 for softmax (maximum, difference, exponential, sum, quotient), 4
 // for an RMS norm, 8 for layer and batch norm (4 with given statistics). Copies, gathers and fills count 0.
 // bytes_min: each input is read once and each output written once; an expanded dimension is read once.
 //
-// Ops nest: aten::linear calls aten::addmm, and both carry the same work. A caller models the innermost op
-// that owns a kernel (kernels.op_id) and leaves out ops that is_composite() names when their children are
-// recorded.
+// Ops nest: aten::linear calls aten::addmm, and both describe the same work. To count it only once, a caller
+// models the innermost op that owns a kernel (kernels.op_id), and leaves out the ops that is_composite()
+// names if their children are recorded.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// What the model files share: a tally of bytes, and the tables that op_model.cpp looks names up in.
+// What the files with op models share: a sum of the bytes that a call moves, and the tables in which
+// op_model.cpp looks up the name of an op.
 
 #include <span>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// Direction of a copy and kind of its host memory, told by the name that CUPTI and roctracer give it:
-// "Memcpy HtoD (Pageable -> Device)".
+// Reads the direction of a copy and the kind of its host memory from the name that CUPTI and roctracer give
+// it, such as "Memcpy HtoD (Pageable -> Device)".
 
 #include <string_view>
 

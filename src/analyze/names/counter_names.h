@@ -1,6 +1,7 @@
 #pragma once
-// What the names of hardware counters mean: data/counters/*.yaml. Tools rename counters with nearly every
-// version; a meaning stays. A table is immutable once built and may be shared by threads.
+// What the names of hardware counters mean, from data/counters/*.yaml. Tools rename their counters in nearly
+// every version, so the rest of the code uses meanings, which stay the same. A table does not change once it
+// is built and may be shared by threads.
 
 #include <map>
 #include <string>

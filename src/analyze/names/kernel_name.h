@@ -1,6 +1,6 @@
 #pragma once
-// KernelName: what the raw name of a kernel says. Names are untrusted and may have hundreds of KiB; reading
-// one is linear in its length. Thread-safe: no state.
+// KernelName: what can be read from the raw name of a kernel. Names are untrusted and may be hundreds of KiB
+// long, so parsing takes time linear in the length. Thread-safe: no state.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 #pragma once
-// The data type and the tile that the name of a kernel states. Unknown is "", never a guess.
+// The data type and the tile size that the name of a kernel states. If the name does not say, the result is
+// "" and never a guess.
 
 #include <string>
 

@@ -1,6 +1,7 @@
 #pragma once
-// LayerName: what the name of a layer of a TensorRT engine says about the layers of the model it came from.
-// Linear in the length of the name; a name outside of the grammar is one part as written.
+// LayerName: which layers of the model a layer of a TensorRT engine was made from, parsed from its name.
+// Linear in the length of the name. A name that does not follow the known grammar is one part, exactly as
+// written.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// LazyPattern: a regular expression (RE2) that must fit a whole text. It is compiled when a text first has
-// one of the literals without which it cannot fit, so that a table of many costs next to nothing.
+// LazyPattern: a regular expression (RE2) that must match a whole text. Compiling is expensive and a table
+// has many patterns, so a pattern is compiled only when a text contains one of the literals that it requires.
 // Thread-safe.
 
 #include <bitset>

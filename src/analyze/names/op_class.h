@@ -1,5 +1,6 @@
 #pragma once
-// OpClass: what a kernel or an op does, in one word. The list is op_classes.def.
+// OpClass: what a kernel or an op does, in one word, such as a matrix product or a copy. The list is
+// op_classes.def.
 
 #include <cstdint>
 #include <optional>

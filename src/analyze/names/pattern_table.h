@@ -1,6 +1,6 @@
 #pragma once
-// PatternTable: ordered rules of data/taxonomy/*.yaml, of which the first that fits names a class and a
-// family. Patterns must fit a whole name, in lower case. Thread-safe once loaded.
+// PatternTable: the ordered rules of data/taxonomy/*.yaml. The first rule that matches gives the class and
+// the family. A pattern must match the whole name, in lower case. Thread-safe once loaded.
 
 #include <memory>
 #include <string>

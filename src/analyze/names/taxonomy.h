@@ -1,6 +1,6 @@
 #pragma once
-// Taxonomy: the class of a kernel, an op or a layer by its name, from the rules of data/taxonomy. Load it
-// once and keep it; all const members may be called from many threads.
+// Taxonomy: finds the class of a kernel, an op or a layer from its name, by the rules of data/taxonomy. Load
+// it once and keep it; all const members may be called from many threads.
 
 #include <string>
 #include <string_view>

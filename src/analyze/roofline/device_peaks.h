@@ -1,7 +1,7 @@
 #pragma once
-// Peaks of devices from data/hardware/peaks.yaml: memory bandwidth and operations per second by data type,
-// dense and with 2:4 sparsity apart. A device or a figure that the table does not have is absent with a
-// reason, never guessed. A table is immutable once built and may be shared by threads.
+// The peaks of devices, from data/hardware/peaks.yaml: memory bandwidth, and operations per second by data
+// type, dense and with 2:4 sparsity separately. A device or figure that is not in the table is absent with a
+// reason and never guessed. A table does not change once it is built and may be shared by threads.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
-// What a counter profiler says of launches, by kernel: occupancy, efficiency, caches, memory, intensity and
-// the roof. Launches were replayed with fixed clocks and cold caches: their time is a weight here, never a
-// time of the run.
+// What a counter profiler measured on the replayed launches, by kernel: occupancy, efficiency, caches,
+// memory, intensity and the roofline. The profiler replays launches with fixed clocks and cold caches, so
+// their time only serves as a weight here and is never reported as time of the run.
 
 #include <optional>
 

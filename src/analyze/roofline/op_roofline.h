@@ -1,6 +1,7 @@
 #pragma once
-// Ops against the roof of their device: operations and bytes from the shapes that the source records, time
-// from the kernels that each op launched. Ops without a model are counted, not guessed.
+// Compares ops with the roofline of their device. Operations and bytes follow from the shapes that the source
+// records; the time is that of the kernels which the op launched. Ops without a model are counted, not
+// guessed.
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// The roofline: how long a device needs at least for given operations and bytes, and which share of the
-// measured time that is. Pure functions; what is absent stays absent with its reason.
+// The roofline: the least time that a device needs for given operations and bytes, and its share of the
+// measured time. Pure functions; if an input is absent, the result is absent with the same reason.
 
 #include <cstdint>
 #include <string_view>

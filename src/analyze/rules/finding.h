@@ -1,6 +1,6 @@
 #pragma once
-// Findings: what the rules say of the metrics of one device in one window. A rule whose metrics are not there
-// abstains and says why. Pure functions, any thread.
+// Findings: what the rules conclude from the metrics of one device in one window. A rule whose metrics are
+// missing abstains and says why. Pure functions, any thread.
 
 #include <cstdint>
 #include <optional>

@@ -1,10 +1,10 @@
 #pragma once
-// A case to try rules on: metrics of one window, written by hand.
+// A test case for rules: the metrics of one window, written by hand.
 //
 //   metrics: {total_time: 1000000, idle_time: 300000}
 //   absent: {queue_median: no launch calls in the capture}
 //
-// What is not named is absent.
+// Metrics that are not named are absent.
 
 #include <string>
 

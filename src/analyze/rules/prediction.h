@@ -1,6 +1,6 @@
 #pragma once
-// Predictions: the gains that findings promise, and how they fare against a later run in which a suggestion
-// was taken. Pure functions, any thread; the state keeps the predictions (store/state.h).
+// Predictions: the gains that findings promise, and how they compare with a later run in which the suggestion
+// was followed. Pure functions, any thread; the state of the ledger stores the predictions (store/state.h).
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Faults of the ranges that a program marks (NVTX, user annotations): a range that is not closed, has no
-// name, cuts another one, or whose name is none of those agreed upon; and how much of the capture ranges
-// cover.
+// Checks the ranges that a program marks (NVTX, user annotations). Reports ranges that are not closed, have
+// no name, overlap another range without being nested in it, or use a name that was not agreed on. Also says
+// how much of the capture is covered by ranges.
 
 #include <string>
 

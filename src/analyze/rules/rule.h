@@ -1,6 +1,6 @@
 #pragma once
-// Rule: what is seen in the metrics of a window, what it costs, and what to do about it. One YAML file holds
-// one rule; built-in rules are rules/*.yaml, a user's own have the same form:
+// Rule: a condition on the metrics of a window, what it costs, and what to do about it. One YAML file holds
+// one rule. Built-in rules are rules/*.yaml; a user's own rules have the same form:
 //
 //   id: exposed_copies                  [a-z][a-z0-9_]*, unique
 //   version: 1                          raised when condition, gains or at_stake change

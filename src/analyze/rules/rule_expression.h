@@ -1,11 +1,12 @@
 #pragma once
-// Expression: a condition or an amount of a rule, over metrics of one window.
+// Expression: a condition or an amount in a rule, computed from the metrics of one window.
 //
 //   idle_host_late_time / total_time > 0.2 and queue_median <= 1
 //
-// Numbers, ids of metrics, + - * /, comparisons, and, or, not, least(), greatest() and present(metric). The
-// engine's own SQL parser reads the text, so its precedence is that of SQL; nothing is ever executed there.
-// What else SQL knows is refused by name. An Expression is a value: evaluating it is a pure function.
+// It may contain numbers, ids of metrics, + - * /, comparisons, and, or, not, least(), greatest() and
+// present(metric). The SQL parser of the engine reads the text, so precedence is that of SQL, but nothing is
+// ever executed there. Any other SQL is refused by name. An Expression is a value: evaluating it is a pure
+// function.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// RuleSet: the built-in rules, and those of a user's folders. A user's rule takes the place of a built-in one
-// of the same id.
+// RuleSet: the built-in rules and the rules in a user's folders. A user's rule replaces a built-in rule with
+// the same id.
 
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
 #pragma once
-// Unit: what a figure of a rule is measured in, and what sums, products and quotients of such figures are
-// measured in. Pure values, any thread.
+// Unit: the unit of a figure in a rule, and the unit that results from sums, products and quotients. Pure
+// values, any thread.
 //
-// A constant fits any unit. A count is not a ratio, so the two are neither added nor compared, but it does
-// not change what it multiplies or divides: 12 launches x 5 us are 60 us. ns and s are different: nothing is
-// converted silently.
+// A constant fits any unit. A count is not a ratio, so the two cannot be added or compared. But multiplying
+// or dividing by a count does not change the unit: 12 launches x 5 us are 60 us. ns and s are different
+// units: nothing is converted silently.
 
 #include <array>
 #include <optional>

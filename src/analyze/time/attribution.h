@@ -1,6 +1,6 @@
 #pragma once
-// Whose time it is: kernels by name, ops by what they launched or ran themselves, modules, phases. What
-// belongs to nobody is a row of its own, so that each table adds up to the device's work in the window.
+// Says which kernel, op, module or phase the device time belongs to. Work that belongs to none of them is a
+// row of its own, so that each table adds up to the device's work in the window.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Collectives of a run: what they move, how long that takes, which ranks wait for which. Times of one rank
-// only are compared with times of the same rank, unless the clocks of the ranks are known well enough.
+// The collectives of a run: how much they move, how long the transfer takes, and which ranks wait for which.
+// Times of one rank are compared with times of another only if the clocks of both are known well enough.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Layers of a compiled engine with their times: what a run has that was profiled layer by layer.
+// The layers of a compiled engine with their times, for runs that were profiled layer by layer.
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 #pragma once
-// Why a device was idle: every moment of the capture in which nothing ran on it gets exactly one cause, so
-// that the causes of any window add up to its idle time. The cause is looked for at the work that ends the
-// gap: had its launch call begun when the device ran dry, and if not, what did the launching thread do until
-// then? See docs/metrics.md.
+// Finds out why a device was idle. Every moment of the capture in which nothing ran on the device gets
+// exactly one cause, so the causes in any window add up to its idle time. The cause depends on the work that
+// ends the gap: had its launch call already begun when the device ran out of work? If not, what was the
+// launching thread doing until then? See docs/metrics.md.
 
 #include <array>
 #include <string_view>

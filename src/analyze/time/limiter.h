@@ -1,6 +1,6 @@
 #pragma once
-// Limiters: what takes the time of the window, the largest first, each in one line. Together they are the
-// window.
+// Limiters: the list of what takes the time of the window, largest first, one line each. Together they add up
+// to the window.
 
 #include <string>
 #include <vector>

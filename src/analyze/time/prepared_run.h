@@ -1,6 +1,6 @@
 #pragma once
-// PreparedRun: a run ready for questions about any window: time line, devices with their idle causes and
-// launches, host activity, windows. Built once, then read-only.
+// PreparedRun: a run that is ready for questions about any window. It owns the time line, the devices with
+// their idle causes and launches, the host activity and the windows. Built once, then read-only.
 
 #include <memory>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// How the sources of a run fit together: clocks with what is known of them, kernels that seem to start too
-// early, replayed launches that were found in a trace.
+// Reports how the sources of a run fit together: the clocks and what is known of them, kernels that seem to
+// start too early, and replayed launches that were found in a trace.
 
 #include <optional>
 

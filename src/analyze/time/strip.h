@@ -1,5 +1,5 @@
 #pragma once
-// Strip: how a window of a device looks over time, for pictures.
+// Computes the strip of a device: what a window looks like over time, for pictures.
 
 #include <vector>
 
