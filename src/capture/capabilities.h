@@ -1,5 +1,6 @@
 #pragma once
-// What can be measured here and what not, with the reason and the way to change it.
+// What can be measured on this machine and what cannot. If something cannot, the reason and a way to change
+// it are given.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// capture.json: what a capture says of itself. It is a source of the run, so its facts are kept like those of
-// any profiler; the adapter `capture` reads it.
+// capture.json: what a capture says about itself. It is one of the sources of the run, so its facts are kept
+// like those of any profiler. The adapter `capture` reads it.
 
 #include <string>
 

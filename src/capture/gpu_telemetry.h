@@ -1,7 +1,8 @@
 #pragma once
-// GpuTelemetry: power, clocks, utilisation, temperature, memory and reasons to throttle of every NVIDIA GPU,
-// by libnvidia-ml, as a CSV file in the form of `nvidia-smi --query-gpu`, which the telemetry adapter reads.
-// A thread of its own samples them. What a GPU does not tell is [N/A].
+// GpuTelemetry: samples power, clocks, utilisation, temperature, memory and throttle reasons of every NVIDIA
+// GPU through libnvidia-ml. It writes a CSV file in the form of `nvidia-smi --query-gpu`, so that the
+// telemetry adapter can read it. Values that a GPU does not provide are [N/A]. The object owns the thread
+// that samples.
 
 #include <condition_variable>
 #include <memory>

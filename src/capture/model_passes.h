@@ -1,8 +1,8 @@
 #pragma once
-// A model measured twice in one process: as it is, and with ONNX Runtime's profiler. The two sessions take
-// turns in short blocks, so that a machine that gets slower meanwhile slows both, and their ratio is what the
-// profiler costs. Runs in a process of its own: a model that crashes or eats the memory takes nothing with
-// it, and the memory measured is the model's.
+// Measures a model twice in one process: once as it is, and once with ONNX Runtime's profiler. The two
+// sessions take turns in short blocks, so if the machine becomes slower, both slow down, and their ratio
+// still shows what the profiler costs. The measurement runs in a process of its own: a model that crashes or
+// runs out of memory does no harm to us, and the measured memory is that of the model alone.
 
 #include <string>
 

@@ -1,6 +1,7 @@
 #pragma once
-// Each call is one marker, written into the ring of its thread or counted as lost. No lock, no allocation and
-// no system call once the thread has its ring. Any thread.
+// The functions behind the public marker API. Each call writes one marker into the ring of its thread, or
+// counts it as lost. Once the thread has its ring, a call takes no lock, allocates nothing and makes no
+// system call, because it runs inside the user's program. Any thread.
 
 #include <cstddef>
 #include <cstdint>

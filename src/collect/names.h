@@ -1,6 +1,6 @@
 #pragma once
-// The names of a process in its shared table (wire/live.h). Looking up takes no lock; adding is done by one
-// thread at a time.
+// The names of a process in its shared table (wire/live.h). A lookup takes no lock. Only one thread at a time
+// may add a name.
 
 #include <string_view>
 

@@ -1,7 +1,8 @@
 #pragma once
-// The part of NVTX 3 that a program and a tool share: what a program calls is a table of pointers, which the
-// tool fills. Layouts and numbers as in the headers of NVTX 3 (nvtxDetail/nvtxTypes.h, nvtxExtTypes.h,
-// nvToolsExt.h, nvToolsExtPayload.h; https://github.com/NVIDIA/NVTX), fixed for programs that are compiled.
+// The part of NVTX 3 that a program and a tool share. A program calls NVTX through a table of pointers, and
+// the tool fills that table. Layouts and numbers are those of the NVTX 3 headers (nvtxDetail/nvtxTypes.h,
+// nvtxExtTypes.h, nvToolsExt.h, nvToolsExtPayload.h; https://github.com/NVIDIA/NVTX). They cannot change,
+// because existing programs were compiled with them.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,8 @@
 #pragma once
 // The recording of this process: its shared file with names and losses, and the rings of its threads. A ring
-// belongs to one thread at a time; when the thread ends, the next new thread goes on in it, so that there are
-// as many rings as there were threads at once. A forked child starts anew, with the names it knows.
+// belongs to one thread at a time. When the thread ends, the next new thread continues in the same ring, so
+// there are never more rings than threads that ran at the same time. A forked child starts a new recording
+// and keeps the names it knows.
 
 #include <atomic>
 #include <string_view>

@@ -1,8 +1,9 @@
 #pragma once
-// The part of CUPTI's binary interface that the collector uses: its functions, and of its records the members
-// that are read. These have lain at the same places since CUDA 11.8, as newer records only grow at their end;
-// layout_check.cpp holds them against the headers of three versions. Declared here, and not taken from
-// NVIDIA's headers, so that every build has the collector and one reader serves every version.
+// The part of CUPTI's binary interface that the collector uses: its functions, and those members of its
+// records that are read. Their offsets have not changed since CUDA 11.8, because newer records only grow at
+// the end; layout_check.cpp verifies this against the headers of three versions. They are declared here and
+// not taken from NVIDIA's headers, so that every build contains the collector and one reader serves every
+// version.
 
 #include <cstddef>
 #include <cstdint>

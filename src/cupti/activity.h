@@ -1,5 +1,6 @@
 #pragma once
-// ActivityWriter: records of CUPTI as records of a recording, in a ring of their own. One thread at a time.
+// ActivityWriter: turns CUPTI's activity records into records of a recording, and writes them into a ring of
+// their own. One thread at a time.
 
 #include "collect/process.h"
 #include "cupti/abi.h"

@@ -1,6 +1,6 @@
 #pragma once
-// Memory that CUPTI writes records into: pieces that are used again, up to a limit. Beyond it CUPTI gets none
-// and drops records, which it counts. Any thread.
+// The buffers that CUPTI writes its records into. They are reused, and their number is limited. When all are
+// in use, CUPTI gets none and drops records; it counts these. Any thread.
 
 #include <cstddef>
 #include <cstdint>

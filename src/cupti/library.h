@@ -1,6 +1,6 @@
 #pragma once
-// libcupti, found and loaded at run time: the one that the program has loaded already, or the newest there
-// is.
+// libcupti, found and loaded at run time: the library that the program has already loaded, otherwise the
+// newest one that is installed.
 
 #include "cupti/abi.h"
 

@@ -1,5 +1,6 @@
 #pragma once
-// Inputs for a model: given, or made from what the model says of them, the same on every machine.
+// The inputs for a model: those that the user gave, and for the rest generated ones that fit what the model
+// declares. Generated inputs are the same on every machine.
 
 #include <map>
 #include <string>

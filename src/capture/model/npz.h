@@ -1,6 +1,6 @@
 #pragma once
-// Arrays that numpy.savez and savez_compressed wrote: a zip of .npy files. Untrusted input: sizes are checked
-// before memory is taken.
+// Reads arrays that numpy.savez or savez_compressed wrote: a zip of .npy files. The input is untrusted, so
+// sizes are checked before memory is allocated.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// ONNX Runtime, version 1.15 or later, loaded at run time through its C API: a model becomes a session that
-// runs on tensors. One thread at a time for each session.
+// ONNX Runtime, version 1.15 or later, loaded at run time through its C API. A model becomes a session that
+// runs on tensors. A session may be used by one thread at a time.
 
 #include <cstdint>
 #include <memory>

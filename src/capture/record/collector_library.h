@@ -1,5 +1,6 @@
 #pragma once
-// libneurolens_collect.so as a part of this program, so that one file is enough to record.
+// libneurolens_collect.so is embedded in this program, so that one file is enough to record. It is written to
+// a folder before the workload starts.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// LiveProcess: what a process of the workload shares with the recorder (wire/live.h), while it runs and after
-// it was killed. One thread.
+// LiveProcess: the memory that a process of the workload shares with the recorder (wire/live.h). It can be
+// read while the process runs and also after it was killed. One thread.
 
 #include <array>
 #include <memory>

@@ -1,7 +1,8 @@
 #pragma once
-// Recorder: gathers the markers of a workload while it runs. Its processes write into rings in a folder; poll
-// moves what is there into a recording, finish does so for the last time. If the recorder is killed, folder
-// and rings stay, and recover makes the recording of them. One thread at a time.
+// Recorder: collects the markers of a workload while it runs. The processes of the workload write into ring
+// buffers in a folder. poll moves their content into a recording, and finish does so for the last time. If
+// the recorder is killed, the folder and the rings stay, and recover makes a recording from them. One thread
+// at a time.
 
 #include <functional>
 #include <map>
@@ -27,8 +28,9 @@ struct RecorderOptions {
   int64_t limit_bytes = int64_t{4} << 30;  ///< of the recording; markers beyond are lost
   uint64_t total_bytes = wire::kDefaultTotalBytes;  ///< of all rings together
   uint64_t ring_bytes = wire::kDefaultRingBytes;    ///< of one thread; a power of two
-  bool with_gpu = true;             ///< false: CUPTI is left to a profiler inside of the program
-  std::optional<int> wait_ms = {};  ///< a thread waits for room so long; else it loses markers at once
+  bool with_gpu = true;  ///< false: CUPTI is left to a profiler inside of the program
+  /// How long a thread waits for space in its ring before it drops the marker; empty: it drops it at once.
+  std::optional<int> wait_ms = {};
   /// Only the last markers are kept, between half of limit_bytes and all, and written by dump or finish.
   bool is_flight_recorder = false;
   /// record_around, of a flight recorder: asked after each poll whether to dump, and given what came of it.
@@ -60,8 +62,8 @@ class Recorder {
   /// Flight recorder: writes the markers that are kept as a recording of that name in the folder, and goes
   /// on.
   Result<RecordingEnd> dump(const std::string& name);
-  /// The last poll: the recording is complete then, and the rings are removed. What a process writes
-  /// afterwards is nowhere.
+  /// The last poll: after it the recording is complete and the rings are removed. Anything that a process
+  /// writes after this point is lost.
   Result<RecordingEnd> finish();
 
  private:

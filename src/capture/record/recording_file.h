@@ -1,7 +1,7 @@
 #pragma once
-// RecordingFile: chunks (wire/recording.h) at the end of a file, several at a time. What was flushed survives
-// the death of the process; what was half written is found by its checksum and cut off when the file is
-// opened again. One thread.
+// RecordingFile: appends chunks (wire/recording.h) to a file, several at a time. Flushed chunks survive the
+// death of the process. A half-written chunk is found by its checksum and cut off when the file is opened
+// again. One thread.
 
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// The words of a ring as chunks of a recording, each of one thread.
+// Turns the words of a ring into chunks of a recording. Each chunk belongs to one thread.
 
 #include <functional>
 

@@ -1,6 +1,7 @@
 #pragma once
-// Segments: where a recorder's chunks go. Usually one file that ends at a limit. A flight recorder has two,
-// each up to half of the limit: when the newer is full, the older is removed. One thread.
+// Segments: the files that a recorder writes its chunks to. Usually that is one file with a size limit. A
+// flight recorder has two, each with half of the limit: when the newer one is full, the older one is removed.
+// One thread.
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// SlowScope: sees in the markers that a recorder moves whether a scope of one name took longer than it may.
-// One thread.
+// SlowScope: watches the markers that a recorder moves, and reports when a scope of a given name took longer
+// than its limit. One thread.
 
 #include <map>
 #include <set>

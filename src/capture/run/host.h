@@ -1,6 +1,6 @@
 #pragma once
-// What a workload runs on: machine, processors, memory, limits, GPUs, and the state of its source code. What
-// the machine does not say is left out, and `absent` of the document names it with the reason.
+// Describes what a workload runs on: machine, processors, memory, limits, GPUs, and the state of its source
+// code. What cannot be found out is left out, and `absent` in the document names it with the reason.
 
 #include <string>
 #include <vector>

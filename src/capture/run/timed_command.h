@@ -1,6 +1,7 @@
 #pragma once
-// A command started and timed by a small process of ours, so that its own wall and CPU time are known also
-// where a profiler starts it: those of the profiler are left out. The process is this program again.
+// Starts a command through a small process of ours that measures its wall and CPU time. The times are those
+// of the command alone, even when a profiler starts it: the profiler's own time is not included. The small
+// process is this program again, with a special first argument.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// A user's program under our eyes: its output kept, its time limited, all that it started ended with it.
-// Any thread may run one.
+// Runs a user's program: keeps its output, limits its time, and ends everything that it started. Any thread
+// may run one.
 
 #include <chrono>
 #include <functional>

@@ -1,7 +1,8 @@
 #pragma once
-// CpuSampler: where the processors' time of a workload goes, by the kernel's perf_event. Every so much time
-// that a thread runs, its stack is a sample. poll moves what is there into a file (wire/recording.h), finish
-// does so for the last time and gives the frames their names. One thread at a time.
+// CpuSampler: finds out where a workload spends its CPU time, with the kernel's perf_event. After each fixed
+// amount of running time of a thread, its stack is recorded as a sample. poll moves the samples into a file
+// (wire/recording.h); finish does so for the last time and adds the names of the frames. One thread at a
+// time.
 
 #include <functional>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
-// ElfFile: what stacks need to know of a program or library: its build id, where its code is mapped, and
-// which function an address is of. Pieces of the file are read when they are asked for and never mapped,
-// since a file that shrinks meanwhile would be a signal; what the file says of itself is not believed.
+// ElfFile: what is needed from a program or library to resolve stacks: its build id, where its code is
+// mapped, and the function at an address. Parts of the file are read when they are needed. The file is never
+// mapped, because a mapped file that shrinks raises a signal. Its content is not trusted.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
-// Names for the frames of samples, found when the workload has ended, so that looking for them disturbs
-// nobody: by the symbols of the files that were mapped, and by the maps that runtimes with generated code
-// write (/tmp/perf-<process>.map).
+// Finds the names of sampled frames. It runs after the workload has ended, so that it does not disturb the
+// measurement. Names come from the symbols of the mapped files, and from the maps that runtimes with
+// generated code write (/tmp/perf-<process>.map).
 
 #include <cstdint>
 #include <span>

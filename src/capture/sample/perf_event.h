@@ -1,6 +1,6 @@
 #pragma once
-// perf_event of the kernel: events of the calling thread, the rings that the kernel writes them into, and
-// what to say when it refuses.
+// The kernel's perf_event interface: opens events for the calling thread, reads the rings that the kernel
+// writes, and explains a refusal.
 
 #include <linux/perf_event.h>
 

@@ -1,7 +1,7 @@
 #pragma once
-// PythonStacks: which Python functions a thread of another process is in, read out of its memory while it
-// runs. Nothing is stopped, so a stack may change under the reader: where it does not fit together it is
-// given up. CPython 3.9 to 3.13; nothing that the other process says is believed. One thread.
+// PythonStacks: reads from the memory of another process which Python functions one of its threads is in. The
+// process is not stopped, so a stack may change while it is read; if the parts do not fit together, it is
+// given up. Supports CPython 3.9 to 3.13. Nothing in the other process's memory is trusted. One thread.
 
 #include <cstdint>
 #include <map>

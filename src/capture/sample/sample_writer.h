@@ -1,7 +1,7 @@
 #pragma once
-// SampleWriter: the file of a sampler (wire/recording.h). Frames and stacks get numbers and are written once,
-// before what refers to them; samples are gathered by thread. What was flushed survives our death. One
-// thread.
+// SampleWriter: writes the file of a sampler (wire/recording.h). Frames and stacks are numbered and written
+// once, before anything that refers to them. Samples are collected by thread. Flushed data survives the death
+// of the process. One thread.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// SampledProcesses: follows what the kernel says of the processes of a workload (started, became another
-// program, named a thread, mapped code, ended), so that an address of a sample becomes a place in a file. One
+// SampledProcesses: follows what the kernel reports about the processes of a workload: start, exec, thread
+// names, mapped code and end. With that, an address in a sample can be resolved to a place in a file. One
 // thread.
 
 #include <cstdint>

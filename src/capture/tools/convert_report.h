@@ -1,6 +1,7 @@
 #pragma once
-// Reports that only their vendor's own tool can read, e.g. .nsys-rep and .ncu-rep: told by their first bytes
-// and converted by that tool, if it is installed, into a file that an adapter reads. Any thread may call.
+// Reports that only the vendor's own tool can read, such as .nsys-rep and .ncu-rep. They are recognised by
+// their first bytes. If the tool is installed, it converts the report into a file that an adapter can read.
+// Any thread may call.
 
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The command line of Nsight Compute for some launches of a workload. Pure functions, any thread.
+// The command line of Nsight Compute to replay selected launches of a workload. Pure functions, any thread.
 
 #include <optional>
 #include <string>

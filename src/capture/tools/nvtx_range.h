@@ -1,7 +1,7 @@
 #pragma once
-// A range of NVTX as people write it here, DOMAIN@RANGE or RANGE, and as each tool wants it. Nsight Systems
-// has the domain behind the range and Nsight Compute before it; the wrong order is a clean run with an empty
-// report.
+// An NVTX range as users write it here (DOMAIN@RANGE or RANGE) and as each tool expects it. Nsight Systems
+// wants the domain after the range, Nsight Compute before it. With the wrong order the tool runs without an
+// error but its report is empty.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 #pragma once
-// One pass over a workload, by itself or under a tool, within a budget: a pass that takes too long, writes
-// too much or has stopped to write anything is ended with all that it started, and what there is is kept.
+// One pass over a workload, on its own or under a tool, with a budget. A pass that takes too long, writes too
+// much or has stopped writing is ended together with everything it started. What it has written so far is
+// kept.
 
 #include <chrono>
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// The command lines of rocprofv3: for a trace of a workload, and for counters of some of its kernels. Pure
+// The command lines of rocprofv3: one to trace a workload, and one to count on selected kernels. Pure
 // functions, any thread.
 
 #include <string>

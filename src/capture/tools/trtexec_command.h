@@ -1,6 +1,6 @@
 #pragma once
-// trtexec, which times TensorRT engines: the installed program and its command line. What it does not know
-// by its own help is left out or refused.
+// trtexec, the program that times TensorRT engines: finds the installed one and builds its command line.
+// Options that its own help does not list are left out, or refused if they are necessary.
 
 #include <map>
 #include <string>

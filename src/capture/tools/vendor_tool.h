@@ -1,6 +1,6 @@
 #pragma once
-// Nsight Systems, Nsight Compute and rocprofv3 as installed programs: where they are, which version, what
-// they know. Options come and go with versions, so a tool is asked what it knows. Any thread may call.
+// Nsight Systems, Nsight Compute and rocprofv3 as installed programs: path, version and supported options.
+// Options differ between versions, so the tool's own help is asked. Any thread may call.
 
 #include <string>
 #include <string_view>
