@@ -1,5 +1,6 @@
 #pragma once
-// NVIDIA devices of a run that did some work, listed by the source or not.
+// Marks the NVIDIA devices of a run that did some work. A device that worked but is not in the source's own
+// list is added.
 
 #include <cstdint>
 #include <set>

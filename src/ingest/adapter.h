@@ -1,6 +1,6 @@
 #pragma once
-// Adapter: one profiler format. Each src/ingest/adapters/<format>.cpp defines adapter_<format>(); the build
-// lists them.
+// Adapter: reads one profiler format. Each src/ingest/formats/<folder>/<name>_adapter.cpp defines
+// adapter_<name>(); the build generates the list of them.
 
 #include <functional>
 #include <span>

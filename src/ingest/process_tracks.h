@@ -1,6 +1,6 @@
 #pragma once
-// ProcessTracks: the timelines of one process by what they are, numbered as they are first seen. Several
-// files that a profiler writes of one process may share them. One thread.
+// ProcessTracks: the timelines of one process, numbered as they are first seen. If a profiler writes several
+// files about one process, they can share this object. One thread.
 
 #include <cstdint>
 #include <map>

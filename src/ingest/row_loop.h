@@ -1,5 +1,5 @@
 #pragma once
-// The loop of readers that take a text row by row.
+// The main loop of readers that process a text row by row. It reports progress and checks for cancellation.
 
 #include <cstdint>
 

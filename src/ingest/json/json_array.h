@@ -1,7 +1,7 @@
 #pragma once
-// JsonArraySplitter: cuts large JSON arrays into windows of whole elements without holding the file: one
-// array alone, or several inside one object. The text around them is kept as `envelope`, with [] in the place
-// of each array. One thread.
+// JsonArraySplitter: cuts large JSON arrays into windows of whole elements, without loading the whole file.
+// The input is one array alone, or an object with several of them. The text around the arrays is kept as
+// `envelope`, with [] in place of each array. One thread.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// Finds, byte by byte, the brackets that open the wanted arrays: members of the top-level object, or the
-// top-level array. The caller passes over the arrays themselves. One thread.
+// Finds the brackets that open the wanted arrays, byte by byte. A wanted array is a member of the top-level
+// object, or the top-level array itself. The caller skips the arrays. One thread.
 
 #include <algorithm>
 #include <cstdint>

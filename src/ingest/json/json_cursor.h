@@ -1,7 +1,7 @@
 #pragma once
-// JsonIndex finds the tokens of one window (simdjson's first stage: SIMD, UTF-8 checked); JsonCursor walks
-// them. The walk checks the grammar of whatever it passes, so raw text that it hands out is valid JSON. One
-// thread each.
+// JsonIndex finds the tokens of one window with simdjson's first stage, which uses SIMD and checks UTF-8.
+// JsonCursor walks over them and checks the grammar of everything it passes, so the raw text that it returns
+// is valid JSON. One thread each.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
-// Scans JSON text in 64-byte blocks for the end of an array and for commas between its elements; knows
-// strings and escapes, nothing else. Two builds of one template: AVX2, and what every machine has.
+// Scans JSON text in 64-byte blocks for the end of an array and for the commas between its elements. It
+// understands strings and escapes and nothing else. One template is built twice: for AVX2, and for every
+// machine.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// The scan itself, over any Block that tells where a byte occurs among 64. Included by the two builds only.
+// The scan itself, as a template over a Block that finds a byte among 64. Only the two builds include it.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A whole input that is one small JSON document.
+// Reads an input that consists of one small JSON document.
 
 #include <nlohmann/json_fwd.hpp>
 

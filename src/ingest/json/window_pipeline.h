@@ -1,9 +1,9 @@
 #pragma once
-// WindowPipeline: split ∥ parse ∥ settle. The calling thread splits; `threads` workers parse windows, each
-// with a parser of its own; settle sees the parsed windows one by one in the order of the input, whatever the
-// number of threads. Errors are deterministic: the one of the first window in order wins, one of the splitter
-// comes after those before it. Exceptions, such as that memory ran out, become errors, whichever thread they
-// are thrown on.
+// WindowPipeline: splits, parses and settles windows in parallel. The calling thread splits. `threads`
+// workers parse windows, each with its own parser. settle gets the parsed windows one by one in the order of
+// the input, whatever the number of threads. Errors are deterministic: the error of the first failing window
+// in input order is returned, and an error of the splitter counts after those of all windows before it.
+// Exceptions on any thread, such as lack of memory, become errors.
 
 #include <condition_variable>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// BatchText: JSON tokens of one window as strings of a batch, each kept once. One thread.
+// BatchText: stores the JSON tokens of one window as strings of a batch, each only once. One thread.
 
 #include <cstdint>
 #include <map>

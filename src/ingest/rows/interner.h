@@ -1,6 +1,6 @@
 #pragma once
-// Interner: strings of one window by their raw token, so that each is unescaped once. Keys must outlive the
-// interner's use; clear() before the next window. One thread.
+// Interner: finds the strings of one window by their raw token, so that each is unescaped only once. Keys are
+// views and must stay valid; call clear() before the next window. One thread.
 
 #include <cstdint>
 #include <cstring>

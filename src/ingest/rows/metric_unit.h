@@ -1,6 +1,6 @@
 #pragma once
-// Units of counter profilers, brought to a base: times to ns, sizes to B, rates to per second. The factor is
-// always a power of ten, so that a value can be scaled in its decimal text.
+// Converts the units of counter profilers to base units: times to ns, sizes to B, rates to per second. The
+// factor is always a power of ten, so a value can be scaled in its decimal text without rounding twice.
 
 #include <optional>
 #include <string>

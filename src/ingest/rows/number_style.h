@@ -1,7 +1,7 @@
 #pragma once
-// Numbers as profilers print them for people: thousands separators, the decimal sign of a locale, words for
-// what is missing. Which sign is decimal is told by evidence over many values, since 1,234 alone may be
-// either; without evidence such a value stays unknown.
+// Reads numbers that profilers print for people: with thousands separators, the decimal sign of some locale,
+// and words for missing values. The decimal sign is decided by evidence from many values, because 1,234 alone
+// can mean either. Without evidence such a value stays unknown.
 
 #include <cstdint>
 #include <string>

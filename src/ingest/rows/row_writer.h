@@ -1,6 +1,6 @@
 #pragma once
-// RowWriter: rows cell by cell into batches of a bounded size, each text once a batch. For sources that are
-// read row by row; one thread.
+// RowWriter: writes rows cell by cell into batches of bounded size; each text is stored once per batch. For
+// sources that are read row by row; one thread.
 
 #include <cstdint>
 #include <map>

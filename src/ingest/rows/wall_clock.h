@@ -1,5 +1,5 @@
 #pragma once
-// Times of day as logs write them, in integer nanoseconds. Pure functions.
+// Parses times of day as logs write them into integer nanoseconds. Pure functions.
 
 #include <cstdint>
 #include <optional>

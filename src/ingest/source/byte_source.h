@@ -1,6 +1,6 @@
 #pragma once
-// ByteSource: the bytes of one input, decompressed on the way (plain, gzip with several members, zstd), never
-// all in memory. The bytes as given are hashed while they pass. One thread reads.
+// ByteSource: the bytes of one input, decompressed while they are read (plain, gzip with several members,
+// zstd) and never all in memory. The original bytes are hashed at the same time. One thread reads.
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,8 @@
 #pragma once
-// CsvReader: lines and rows of a text that holds tables, as they pass. Fields may be quoted, with doubled
-// quotes and line breaks inside; lines end with LF or CRLF; a byte order mark is skipped. What a row means,
-// how many fields it must have and which lines are no rows is up to the caller. One thread.
+// CsvReader: reads a text that contains tables, as lines or as rows, without loading it whole. Fields may be
+// quoted, with doubled quotes and line breaks inside; lines end with LF or CRLF; a byte order mark is
+// skipped. The caller decides what a row means, how many fields it must have and which lines are not rows.
+// One thread.
 
 #include <cstdint>
 #include <string>

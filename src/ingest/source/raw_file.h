@@ -1,6 +1,6 @@
 #pragma once
-// RawFile: the bytes of a regular file, with a look at whether it changed meanwhile, or of a pipe, without
-// waiting for ever. One thread reads.
+// RawFile: the bytes of a regular file or a pipe. For a file it detects that somebody wrote to it while it
+// was read; for a pipe it never waits forever. One thread reads.
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Text of a source as valid UTF-8.
+// Checks and repairs text of a source so that it is valid UTF-8.
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
-// RandomAccess: the decompressed bytes of an input for readers that jump about in it. A plain file is read in
-// place; other inputs are kept in memory while they are small, else in a file of ours without a name. One
-// thread.
+// RandomAccess: the decompressed bytes of an input for readers that do not read in order. A plain file is
+// read in place. Other inputs are copied: small ones into memory, large ones into an unnamed temporary file.
+// One thread.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// SqliteFile: tables of an SQLite database, read straight from its pages. There is no SQL engine, so that
-// nothing in a hostile file is ever run: no views, triggers, indexes or virtual tables, only the records of
-// plain tables in the order of their row ids. Work and memory are bounded by the size of the file. One
+// SqliteFile: reads the tables of an SQLite database directly from its pages. No SQL engine is involved, so
+// nothing in a hostile file is ever executed: no views, triggers, indexes or virtual tables, only the records
+// of plain tables in the order of their row ids. Work and memory are bounded by the size of the file. One
 // thread. File format: https://www.sqlite.org/fileformat2.html
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// What a CREATE TABLE statement says about the records of its table: the names of the columns in their order,
-// and which one is the row id. Nothing else of SQL is understood, or needed.
+// Reads from a CREATE TABLE statement what is needed to decode the records of the table: the names of the
+// columns in order, and which one is the row id. The rest of SQL is neither understood nor needed.
 
 #include <optional>
 #include <string>

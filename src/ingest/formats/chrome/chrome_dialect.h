@@ -1,7 +1,7 @@
 #pragma once
-// ChromeDialect: how one profiler writes Chrome traces ("Trace Event Format"): what its categories mean,
-// which arguments have a column, what the text around the events says. Plain data and functions without
-// state, usable from any thread.
+// ChromeDialect: how one profiler uses Chrome traces ("Trace Event Format"): what its categories mean, which
+// arguments have a column, and what the text around the events says. Plain data and functions without state,
+// so any thread may use it.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 // Reads a Chrome trace of any dialect: complete, begin/end, async, instant, counter, flow and metadata
-// events. The whole pipeline of an adapter; threads are its own.
+// events. This is the whole pipeline behind an adapter; it starts and joins its own threads.
 
 #include "ingest/adapter.h"
 #include "ingest/formats/chrome/chrome_dialect.h"

@@ -1,6 +1,7 @@
 #pragma once
-// One window of a Chrome trace, parsed into a batch of rows and what only the order of the source can settle
-// (see chrome_trace.cpp). A WindowParser serves one thread; rows do not depend on where windows begin.
+// Parses one window of a Chrome trace into a batch of rows. What depends on other windows is returned beside
+// the rows and settled later, in the order of the source (see chrome_trace.cpp). So the rows do not depend on
+// where windows begin. Each thread has its own WindowParser.
 
 #include <array>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
-// One event of a Chrome trace ("Trace Event Format") as raw JSON tokens. Knows the common keys, not what they
-// mean.
+// One event of a Chrome trace ("Trace Event Format") as raw JSON tokens. This layer finds the common keys but
+// does not interpret them.
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
-// TrackTable: gives timelines their numbers in the order they first appear, gathers the names that metadata
-// events give them, and writes the table `tracks`. Fed in the order of the source, by one thread at a time.
+// TrackTable: numbers timelines in the order in which they first appear, collects the names that metadata
+// events give them, and writes the table `tracks`. It must be fed in the order of the source, by one thread
+// at a time.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
-// NcuLaunches: what Nsight Compute says of launches, whatever page it comes from, as rows of
+// NcuLaunches: turns what Nsight Compute reports about launches, from any of its pages, into rows of
 // profiled_launches, kernel_metrics and kernel_advice. Metrics that are facts of the launch or of its device
-// also go there. One thread.
+// are also stored there. One thread.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,7 @@
 #pragma once
-// The two forms of Nsight Compute's CSV, told by their header: a row a metric (details page), or a row a
-// launch with a column a metric (raw page). Lines of the profiled program may stand before and between.
+// Reads the two forms of Nsight Compute's CSV, which differ in their header. The details page has one row per
+// metric. The raw page has one row per launch and one column per metric. Lines that the profiled program
+// printed may stand before and between the rows.
 
 #include "ingest/adapter.h"
 #include "ingest/formats/ncu/ncu_launches.h"

@@ -1,7 +1,7 @@
 #pragma once
-// The details page of Nsight Compute as text: a line a metric, in tables whose columns are drawn with dashes,
-// one table a section; advice between them. The same facts as the long form of the CSV, without the names of
-// rules.
+// Reads the details page of Nsight Compute as text. Each section is a table with one line per metric and
+// columns drawn with dashes; advice stands between the tables. It contains the same facts as the details page
+// in CSV, except for the names of the rules.
 
 #include "ingest/adapter.h"
 #include "ingest/formats/ncu/ncu_launches.h"

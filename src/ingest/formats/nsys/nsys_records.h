@@ -1,7 +1,7 @@
 #pragma once
-// The record tables of an nsys export: each row is seen, and becomes a row of ours, is folded into something
-// else, or is dropped with a reason. Tables and columns are found by their names, for both differ from
-// version to version and a table without rows is not there at all.
+// Reads the record tables of an nsys export. Each record becomes a row of ours, is folded into another one,
+// or is dropped with a reason, and all three are counted. Tables and columns are looked up by name, because
+// both differ between versions and a table without rows is missing altogether.
 
 #include <map>
 #include <set>

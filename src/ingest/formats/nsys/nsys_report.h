@@ -1,6 +1,6 @@
 #pragma once
-// Reports of `nsys stats`, told by their header: which report it is and what its columns mean. Names changed
-// with 2022.4 (gpukernsum became cuda_gpu_kern_sum), headers nearly every year.
+// The reports of `nsys stats`. The header line shows which report it is and what its columns mean. Reports
+// were renamed in 2022.4 (gpukernsum became cuda_gpu_kern_sum), and headers change nearly every year.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 #pragma once
-// NsysRows: rows of a run on their way from the tables of an nsys export to the sink: the batch that is being
-// filled, the strings and tracks that its cells refer to, and what becomes of every record. One thread.
+// NsysRows: carries rows from the tables of an nsys export to the sink. It owns the batch that is being
+// filled and the strings and tracks that its cells refer to, and it counts what happens to each record. One
+// thread.
 
 #include <array>
 #include <memory>

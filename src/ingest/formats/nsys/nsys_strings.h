@@ -1,6 +1,6 @@
 #pragma once
-// NsysStrings: the table StringIds of an nsys export, which also holds whole environments and the output of
-// programs. Only strings that a stored row refers to are ever read. One thread.
+// NsysStrings: the table StringIds of an nsys export. That table also holds whole environments and the output
+// of programs, so only strings that a stored row refers to are ever read. One thread.
 
 #include <cstdint>
 #include <deque>

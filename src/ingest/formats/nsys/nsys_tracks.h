@@ -1,7 +1,7 @@
 #pragma once
 // NsysTracks: the timelines of an nsys export, numbered as they first appear: threads of processes, streams
-// of devices, and sources of counters. A process is known by the upper bits of its global id; it is also the
-// namespace of its correlation ids. One thread.
+// of devices, and sources of counters. A process is identified by the upper bits of its global id.
+// Correlation ids are unique only within a process, so each process is also a namespace for them. One thread.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
-// GpuRecords: records of GPU work in a recording (wire/gpu_record.h) as rows of kernels, copies, syncs and
-// spans, in the words of other sources of CUPTI's records (nsys). What a record cannot be believed in is left
-// out and counted; the record stays. One thread.
+// GpuRecords: turns the GPU records of a recording (wire/gpu_record.h) into rows of kernels, copies, syncs
+// and spans. It uses the same terms as other sources of CUPTI records (nsys). A value that cannot be true is
+// left out and counted; the rest of the record is kept. One thread.
 
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
 #pragma once
-// RecordingReader: the sound chunks of a recording (wire/recording.h), one after the other, and what was not
-// sound in between. Memory for one chunk; one thread.
+// RecordingReader: returns the valid chunks of a recording (wire/recording.h) one after the other, and counts
+// the damage between them. Needs memory for one chunk; one thread.
 
 #include <cstdint>
 #include <string>

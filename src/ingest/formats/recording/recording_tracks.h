@@ -1,6 +1,6 @@
 #pragma once
-// RecordingTracks: the timelines of a recording, numbered as they first appear: threads, what takes turns on
-// them, their Python functions, ranges that they started, and streams of devices. One thread.
+// RecordingTracks: the timelines of a recording, numbered as they first appear: threads, tasks that take
+// turns on them, their Python functions, ranges that they started, and streams of devices. One thread.
 
 #include <cstdint>
 #include <functional>

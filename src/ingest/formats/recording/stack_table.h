@@ -1,6 +1,6 @@
 #pragma once
-// StackTable: the stacks that samples of a recording refer to by number (wire/recording.h), as text. Memory
-// is bounded whatever the file says; one thread.
+// StackTable: the stacks of a recording, which samples refer to by number (wire/recording.h), as text. Memory
+// is bounded whatever the file contains; one thread.
 
 #include <cstdint>
 #include <string>

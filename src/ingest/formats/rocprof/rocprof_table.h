@@ -1,6 +1,6 @@
 #pragma once
-// Tables that rocprofv3 and rocpd write as CSV, told by the names of their columns: order, case, quotes and
-// the columns besides differ between versions.
+// Tables that rocprofv3 and rocpd write as CSV. They are recognised by the names of their columns, because
+// the order, case, quoting and additional columns differ between versions.
 
 #include <array>
 #include <optional>

@@ -1,5 +1,6 @@
 #pragma once
-// What a run file says around its rows: `metadata` into RunInfo, and `summary` against what was read.
+// The parts of a run file around its rows: reads `metadata` into RunInfo, and compares `summary` with what
+// was read.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

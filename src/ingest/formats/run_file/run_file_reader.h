@@ -1,6 +1,7 @@
 #pragma once
-// RunFileReader: a run file as rows and RunInfo, in one pass and bounded memory. Faults of the document are
-// gathered with their places, so that one reader serves import, which stops at the first, and validation.
+// RunFileReader: reads a run file as rows and RunInfo, in one pass with bounded memory. Faults of the
+// document are collected with their places. So the same reader serves the import, which stops at the first
+// fault, and the validation, which lists several.
 
 #include <map>
 #include <set>

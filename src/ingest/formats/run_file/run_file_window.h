@@ -1,7 +1,7 @@
 #pragma once
-// RunFileParser: rows of a run file out of one window, strictly: what tables.def does not allow is a fault
-// with its place. Windows are parsed on their own, so rows are numbered from the start of the window. One
-// thread each.
+// RunFileParser: parses the rows in one window of a run file. It is strict: anything that tables.def does not
+// allow is a fault with its place. Windows are parsed independently, so rows are numbered from the start of
+// the window. Each thread has its own parser.
 
 #include <array>
 #include <cstdint>
