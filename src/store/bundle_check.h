@@ -1,6 +1,6 @@
 #pragma once
-// Does a bundle follow its schemas: run.json, and the columns of each table that it lists? The content is
-// what `verify` checks.
+// Checks that a bundle follows its schemas: run.json, and the columns of each table that it lists. The
+// content of the tables is checked by `verify`.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Reads a bundle back as an adapter would have read its sources: rows into a sink, facts about the run into a
-// RunInfo. So a run can be the first source of a larger one.
+// Reads a bundle back as if an adapter read its sources: rows go to a sink, facts about the run into a
+// RunInfo. So an existing run can become the first source of a larger one.
 
 #include <functional>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// BundleWriter: the Parquet tables of one run, written to a folder while an adapter reads. A table without
-// rows gets no file. Batches must come in order; push is called by one thread at a time.
+// BundleWriter: writes the Parquet tables of one run to a folder while an adapter reads. It owns one writer
+// per table; a table without rows gets no file. Batches must come in order; one thread at a time calls push.
 
 #include <array>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// Common time: the SQL that brings a start on a track's own clock to the one axis of the run. Facts keep the
-// source's clock; a better fit rewrites nothing.
+// Common time: the SQL that converts a start time on a track's own clock to the common time axis of the run.
+// The stored facts keep the clock of the source, so a better fit later does not rewrite anything.
 
 #include <cstdint>
 #include <string>

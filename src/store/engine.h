@@ -1,7 +1,7 @@
 #pragma once
-// Engine: one DuckDB database in memory, the only place besides table_writer.cpp and user_query.cpp that
-// knows its API. An Engine may be shared by threads; each thread takes a Connection of its own. What a
-// connection does ends with `cancelled` soon after the call that made it was cancelled (base/call_control.h).
+// Engine: one DuckDB database in memory. Only engine.cpp, table_writer.cpp and user_query.cpp use the DuckDB
+// API. Threads may share an Engine, but each takes its own Connection. If the call that made a connection is
+// cancelled, its statement soon ends with `cancelled` (base/call_control.h).
 
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,8 @@
 #pragma once
-// EnginePool: engines that wait for the next question. Starting one takes some 12 ms, more than most
-// questions; a long-lived process pays that once. An engine is leased to one caller at a time, and comes back
-// when its last owner lets go of it. Whoever leases one leaves nothing in it but views of a connection
-// (ViewScope::kConnection).
+// EnginePool: keeps engines for the next question. Starting one takes about 12 ms, more than most questions
+// take; a long-lived process pays that only once. An engine is leased to one caller at a time and returns to
+// the pool when its last owner releases it. A caller may only leave views of its own connection behind
+// (ViewScope::kConnection), so that the next caller finds a clean engine.
 
 #include "store/engine.h"
 

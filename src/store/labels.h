@@ -1,5 +1,5 @@
 #pragma once
-// Labels of a run: one key, a value from each origin that named it, and which of them counts.
+// The labels of a run. For each key: the value from every origin that gave one, and which of them counts.
 
 #include <cstdint>
 #include <map>

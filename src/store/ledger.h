@@ -1,5 +1,5 @@
 #pragma once
-// Ledger: a folder of runs.
+// Ledger: a folder of runs. It has these parts:
 //
 //   runs/<run_id>/   one bundle: run.json, *.parquet (facts), derived/ (deletable)
 //
@@ -9,8 +9,8 @@
 //
 //   state.sqlite     precious: receipts, labels, tags, notes, baselines; never touched by a reindex (state.h)
 //
-// A ledger that cannot be written can be read; its index is then made in memory if there is none to read.
-// Several processes may use one ledger at once; one Ledger object serves one thread.
+// A ledger that cannot be written can still be read; if it has no index, one is built in memory. Several
+// processes may use one ledger at the same time; one Ledger object serves one thread.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// What may be done with the files of a ledger: write, read with locks, or only look at what nobody can
-// change.
+// Finds out how the files of a ledger can be used: for reading and writing, for reading with locks, or for
+// reading only because nobody can change them.
 
 #include <optional>
 #include <string>

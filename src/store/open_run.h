@@ -1,8 +1,8 @@
 #pragma once
-// OpenRun: one run, opened once for one call and handed down to all that asks it. run.json is parsed once,
-// one engine is leased, each footer is read once, and views are made when they are first asked for. It holds
-// a reader's lease as long as it lives, so that gc, import --refresh and a delete wait for it. For one
-// thread.
+// OpenRun: one run, opened once for one call and passed to everything that asks about it. So run.json is
+// parsed once, one engine is leased, each Parquet footer is read once, and views are created when first
+// needed. It holds a reader's lease as long as it lives, so gc, import --refresh and delete wait for it. For
+// one thread.
 
 #include <memory>
 #include <optional>

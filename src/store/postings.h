@@ -1,6 +1,6 @@
 #pragma once
-// Postings: for each (key, value), which runs have it. Facets and filters over 100,000 runs read a few
-// hundred small blobs instead of a row for each run and key.
+// Postings: for each (key, value), the set of runs that have it. Facets and filters over 100,000 runs then
+// read a few hundred small blobs instead of one row for each run and key.
 //
 // A blob holds the runs of one block of 4096 numbers: up to 255 of them as 16-bit numbers in order, more as
 // 512 bytes of bits. Both forms are little-endian; the index is a cache of one machine.

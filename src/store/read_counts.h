@@ -1,7 +1,7 @@
 #pragma once
-// What it costs to read runs: documents parsed, engines started, and the passes over each table. A pass is
-// one statement that reads a table; it reads each column at most once. Counted only while a ReadCounter
-// exists, for the whole process, so that a test can say what each operation may do.
+// Counts the cost of reading runs: documents parsed, engines started, and passes over each table. A pass is
+// one statement that reads a table; it reads each column at most once. Counting covers the whole process and
+// happens only while a ReadCounter exists. Tests use it to limit what an operation may read.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
-// run.json: made from what adapters and the bundle writer say, validated against schema/run.schema.json on
-// every write and read. Deterministic: the same sources and options give the same bytes. Documents of older
-// versions are brought up to the present one while they are read; their files stay as they are.
+// run.json: made from what the adapters and the bundle writer report, and validated against
+// schema/run.schema.json on every write and read. Deterministic: the same sources and options give the same
+// bytes. Documents of older versions are converted while they are read; their files are not changed.
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Writes a bundle as a run file (model/run_file.h): one JSON document with all facts, one row a line, members
-// in the order of tables.def, so that the same run and labels always give the same bytes. Memory does not
-// grow with the run.
+// Writes a bundle as a run file (model/run_file.h): one JSON document with all facts, one row per line,
+// members in the order of tables.def. So the same run and labels always give the same bytes. Memory does not
+// grow with the size of the run.
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
-// RunIndex: what `runs` lists, filters and counts. A cache in index.sqlite, made from the bundles and the
-// state; one of another version is thrown away and built again. One RunIndex serves one thread.
+// RunIndex: what `runs` lists, filters and counts. It is a cache in index.sqlite, made from the bundles and
+// the state; an index of another version is deleted and rebuilt. One RunIndex serves one thread.
 
 #include <cstdint>
 #include <map>

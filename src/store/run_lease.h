@@ -1,7 +1,7 @@
 #pragma once
-// RunLease: who uses a run's folder, across processes. Readers share it; whoever replaces or removes the run
-// takes it alone. It is a lock (flock) on the folder itself, so that it goes with its process and needs no
-// file. Where a file system has no such locks, a lease holds nothing and is no error.
+// RunLease: marks a run's folder as in use, across processes. Readers share it; whoever replaces or removes
+// the run takes it alone. It is a lock (flock) on the folder itself, so it ends with its process and needs no
+// extra file. On a file system without such locks, a lease protects nothing but is not an error.
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
-// RunSearch: filter, sort, group and count the runs of an index. What is asked for reaches SQLite as bound
-// values only; sets of runs are cut in memory. One RunSearch serves one thread and sees the index as it is
-// while it asks.
+// RunSearch: filters, sorts, groups and counts the runs of an index. User input reaches SQLite only as bound
+// values; sets of runs are intersected in memory. One RunSearch serves one thread and uses the index as it is
+// at the time of each question.
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// RunSet: a set of run numbers as bits. Counting and cutting 100,000 runs takes microseconds.
+// RunSet: a set of run numbers as a bit set. Counting and intersecting 100,000 runs takes microseconds.
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 #pragma once
-// The figures of the one-screen summary of a run, from its tables.
+// The figures of the one-screen summary of a run, computed from its tables.
 
 #include "base/json.h"
 #include "base/result.h"

@@ -1,7 +1,7 @@
 #pragma once
-// The views that SQL over one run sees: one for every table of tables.def, with the clock applied and, if
-// `linked`, the derived columns (parent_id, depth, launch_span_id, op_id) joined in. Tables without a file
-// are empty views.
+// The views that SQL over one run can use: one for every table of tables.def, with times on the common clock.
+// If `linked`, the derived columns (parent_id, depth, launch_span_id, op_id) are joined in. A table without a
+// file is an empty view.
 
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 #pragma once
-// What a program and the process that runs a query for it say to each other, over one socket: frames of a
-// kind, a length and a text. A request goes one way; columns and rows, or bytes, and then the end or an error
-// come back.
+// The protocol between a program and the process that runs a query for it, over one socket. A frame has a
+// kind, a length and a text. A request goes one way; columns and rows (or bytes) come back, followed by an
+// end or an error.
 
 #include <functional>
 #include <span>

@@ -1,11 +1,11 @@
 #pragma once
-// SQL of users in processes of their own, for programs that live long: a query that takes too much time or
-// memory costs a process, not the program. Each process serves one query, so nothing of it is left for the
-// next one; some are kept ready, each with its engine started. Any thread may call.
+// Runs the SQL of users in separate processes, for long-lived programs: a query that takes too much time or
+// memory then costs a process and not the program. Each process serves one query, so it leaves nothing behind
+// for the next one. Some processes are kept ready with a started engine. Any thread may call.
 //
-// The program starts itself again (main() hands kSqlWorker to serve_one_query); a socket is the standard
-// input of that process. Where no SqlWorkers are used, as on the command line, run_user_query does the same
-// in place.
+// Such a process is the same program started again: main() sees kSqlWorker as its first argument and calls
+// serve_one_query. A socket is the standard input of that process. The command line uses no SqlWorkers; there
+// run_user_query runs the query in the process itself.
 
 #include <condition_variable>
 #include <functional>

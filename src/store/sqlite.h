@@ -1,5 +1,6 @@
 #pragma once
-// Thin RAII over SQLite's C API. One connection, one thread. Statements are kept and used again.
+// A thin RAII layer over SQLite's C API. One connection serves one thread. Prepared statements are kept and
+// reused.
 
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,8 @@
 #pragma once
-// State: what cannot be computed again. Receipts, labels, tags, notes, baselines and predictions in
-// state.sqlite, which has a rollback journal and is never touched by a reindex. Every change is one
-// transaction, and notes the run in `touched`, from which the index learns what to look at again. One State
-// serves one thread.
+// State: the data that cannot be computed again. Receipts, labels, tags, notes, baselines and predictions are
+// kept in state.sqlite, which uses a rollback journal and is never touched by a reindex. Every change is one
+// transaction, which also enters the run in the table `touched`; the index reads that table to see what it
+// must update. One State serves one thread.
 
 #include <cstdint>
 #include <functional>

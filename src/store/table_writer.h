@@ -1,9 +1,9 @@
 #pragma once
-// TableWriter: one table into one Parquet file while batches arrive. A thread of its own drives the engine's
-// COPY from a bounded queue, so that memory does not grow with the table. The file exists only after
-// finish(). A table that fits into one row group is written when it is complete: it then holds only the
-// columns that have a value, and its encodings suit its size. A larger one has all columns that its rows may
-// fill. Either way the bytes follow from the rows.
+// TableWriter: writes one table to one Parquet file while batches arrive. Its own thread feeds the engine's
+// COPY from a bounded queue, so memory does not grow with the table. The file exists only after finish(). A
+// table that fits into one row group is written when it is complete: the file then holds only the columns
+// that have a value, and its encodings fit its size. A larger table has all columns that its rows may fill.
+// Either way the same rows give the same bytes.
 
 #include <cstdint>
 #include <memory>

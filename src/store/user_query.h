@@ -1,6 +1,6 @@
 #pragma once
-// SQL given by a user over one run: exactly one SELECT, on the run's own files, without any other access to
-// the machine, under caps of memory and time. See docs/architecture.md, Security.
+// Runs SQL that a user gives over one run: exactly one SELECT on the run's own files, without any other
+// access to the machine, and with limits on memory and time. See docs/architecture.md, Security.
 
 #include <functional>
 #include <span>
