@@ -1,6 +1,6 @@
 #pragma once
-// neurolens <verb> [options] [run…]: parses the arguments by the operations' parameter schemas, calls the
-// operation, writes text or one JSON envelope. Data on stdout, talk on stderr.
+// neurolens <verb> [options] [run…]: parses the arguments with the parameter schemas of the operations, calls
+// the operation, and prints text or one JSON envelope. Data goes to stdout, everything else to stderr.
 
 namespace nl::cli {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Shell completion, made from the registry of operations.
+// Scripts for shell completion, generated from the registry of operations.
 
 #include <string>
 

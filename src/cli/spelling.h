@@ -1,5 +1,5 @@
 #pragma once
-// How the command line spells calls of operations: in hints, suggestions and examples.
+// How a call of an operation is written on the command line. Hints, suggestions and examples use it.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the terminal can do, and a progress bar on stderr that never mixes with data.
+// What the terminal supports, and a progress bar. The bar goes to stderr, so it never mixes with data.
 
 #include <mutex>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// The only way in: every face calls operations here, and operations call each other here. What the
-// declaration of an operation says is enforced in this place, so that no operation has to and no face can
-// forget it.
+// The only way to call an operation: the command line, the server and other operations all come through here.
+// What an operation declares (parameters, rights) is enforced in this place, so no operation has to do it and
+// no caller can forget it.
 
 #include <string_view>
 

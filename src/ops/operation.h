@@ -1,7 +1,7 @@
 #pragma once
-// Operation: one thing NeuroLens can do, declared once. Command line, HTTP and MCP are made from the
-// declaration, with the same field names. Each src/ops/operations/<name>.cpp defines operation_<name>(); the
-// build lists them.
+// Operation: one thing that NeuroLens can do, declared once. The command line, HTTP and MCP are generated
+// from the declaration and use the same field names. Each src/ops/operations/<name>.cpp defines
+// operation_<name>(); the build generates the list of them.
 
 #include <any>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// The chapter of a comparison across hardware or backends: both devices with what their makers promise, where
-// the time went by shares, and each op against what the peaks alone would make of it.
+// The chapter of a comparison across hardware or backends: both devices with the peaks that their makers
+// publish, where the time went in shares, and each op compared with the ratio that the peaks alone predict.
 
 #include "compare/answer.h"
 #include "report/sections.h"

@@ -1,6 +1,6 @@
 #pragma once
-// Pictures of a report as SVG that takes its colours from the page. They stretch to their box and hold no
-// text; legends and axes are HTML around them.
+// The pictures of a report as SVG, in the colours of the page. They stretch to their box and therefore
+// contain no text; legends and axes are HTML around them.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Pictures of a comparison as SVG that takes its colours from the page. Those of a given width hold texts;
+// The pictures of a comparison as SVG, in the colours of the page. Pictures with a given width contain text;
 // the others stretch to their box.
 
 #include <string>

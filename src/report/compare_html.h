@@ -1,5 +1,5 @@
 #pragma once
-// A comparison as one HTML file that needs nothing else: no network, no script, no font.
+// A comparison as one self-contained HTML file: no network, no script, no font.
 
 #include <string>
 

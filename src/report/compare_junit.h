@@ -1,7 +1,7 @@
 #pragma once
-// A comparison as JUnit XML, which CI systems show as tests: the window, each limit, each judged part and
-// each judged change is one. A regression and a limit that is not kept fail; what the runs cannot tell is
-// skipped, unless the gate fails because of it.
+// A comparison as JUnit XML, which CI systems show as tests. The window, each limit, each judged part and
+// each judged change is one test. A regression fails, and so does a limit that is exceeded. What the runs
+// cannot decide is skipped, unless the gate fails because of it.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A comparison as a comment for a pull request: the verdict first, a few dozen lines, details folded.
+// A comparison as a comment on a pull request: verdict first, a few dozen lines, details folded.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a report of a comparison says, in its order, made from its answer with figures.
+// The content of a comparison report, in its order. It is made from an answer that was computed with figures.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The sentences of a comparison, the same in every report of it. Made from its answer alone; texts are not
-// escaped.
+// The sentences of a comparison, the same in every report about it. They are made from the answer alone. The
+// texts are not escaped; the caller must do that.
 
 #include <string>
 #include <vector>

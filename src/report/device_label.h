@@ -1,5 +1,5 @@
 #pragma once
-// How reports call the devices of an analysis.
+// How reports name the devices of an analysis.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Names come from profiles that anybody may have written. Everything that a report prints of them goes
-// through here: first made visible, then escaped for where it stands.
+// Names come from profiles that anybody may have written. Every name in a report goes through these
+// functions: first it is made visible, then it is escaped for the place where it stands.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// The figures of a report and, for each, the SQL that gives its exact values again, with those values as the
+// The figures of a report. Each has the SQL that reproduces its exact values, and these values as the
 // analysis found them.
 
 #include <optional>

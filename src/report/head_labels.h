@@ -1,5 +1,5 @@
 #pragma once
-// Labels at the head of a report: what the run is about, and who says so.
+// The labels at the head of a report: what the run is about, and who says so.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What all HTML reports have in common: the head of a page that needs nothing else, and sections as figures.
+// What all HTML reports have in common: the head of a self-contained page, and sections shown as figures.
 
 #include <string>
 #include <vector>

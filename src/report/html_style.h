@@ -1,5 +1,5 @@
 #pragma once
-// The style sheet of report.html: light and dark, wide, narrow and on paper.
+// The style sheet of the HTML reports: light and dark, wide, narrow and for print.
 
 namespace nl::report {
 

@@ -1,6 +1,5 @@
 #pragma once
-// The report as one HTML file that needs nothing else: no network, no script, no font. Made from the report
-// alone.
+// The report as one self-contained HTML file: no network, no script, no font. Made from the report alone.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Report: an analysis with all that reports need besides. report.json is its JSON; Markdown and HTML are made
-// from the same struct.
+// Report: an analysis together with everything else that reports need. report.json is its JSON; Markdown and
+// HTML are made from the same struct.
 
 #include <map>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// Reports in Markdown, made from the report alone. Names of the profile are shown and never interpreted.
+// Reports in Markdown, made from the report alone. Names from the profile are shown as text and never
+// interpreted as Markdown.
 
 #include <string>
 #include <utility>

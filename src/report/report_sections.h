@@ -1,5 +1,5 @@
 #pragma once
-// What the report of a run says, in its order: one section a figure, the same for Markdown and HTML.
+// The content of a run's report, in its order: one section per figure, the same for Markdown and HTML.
 
 #include <vector>
 

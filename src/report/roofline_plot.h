@@ -1,6 +1,7 @@
 #pragma once
-// The roofline of a device: operations per second over operations per byte, both logarithmic, with the roofs
-// of memory and of the dtypes that occur, and ops as circles as large as their time.
+// The roofline of a device as a picture: operations per second over operations per byte, both logarithmic. It
+// shows the roofs of the memory and of the data types that occur, and each op as a circle whose size shows
+// its time.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What a page is made of: chapters of sections, the same for Markdown and HTML.
+// What a page consists of: chapters of sections, the same for Markdown and HTML.
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
-// SQL that gives the figures of a report again from the tables of the run: `neurolens query RUN "…"`. Written
-// from the analysis alone.
+// SQL that reproduces the figures of a report from the tables of the run: `neurolens query RUN "…"`. It is
+// written from the analysis alone.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// A small writer of SVG that stands inside HTML. Attributes are ours; texts are escaped.
+// A small writer for SVG inside HTML. Attributes come from our own code; texts are escaped.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// A table as reports show it, once for Markdown and HTML.
+// A table in a report, built once and shown in both Markdown and HTML.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// A picture of a trend as a file of its own: one panel a group, each run a dot, levels as lines, changes
-// marked.
+// The picture of a trend as a separate file: one panel per group, each run a dot, levels as lines, and
+// changes marked.
 
 #include <string>
 

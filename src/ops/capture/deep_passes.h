@@ -1,7 +1,7 @@
 #pragma once
-// The passes of the operation deep over one workload: by itself, under a tool that traces it, and under one
-// that counts on some of its kernels. A pass that fails, hangs or records nothing says so and leaves the
-// others as they are.
+// The passes of the operation `deep` over one workload: without a tool, under a tool that traces it, and
+// under a tool that counts on some of its kernels. A pass that fails, hangs or records nothing is reported as
+// such and does not affect the others.
 
 #include <string>
 #include <vector>

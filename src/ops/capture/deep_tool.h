@@ -1,6 +1,7 @@
 #pragma once
-// DeepTool: a pass of the operation deep under one tool: what to start, how it came out, what can be
-// imported. The tools of a vendor come in pairs: one traces the workload, one counts on some of its kernels.
+// DeepTool: one tool for a pass of the operation `deep`: what to start, how to judge the result, and which
+// files to import. The tools of a vendor come in pairs: one traces the workload, the other counts on some of
+// its kernels.
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
-// FlightDumps: what a flight recorder holds becomes a run while the recording goes on, when someone asks for
-// it: by SIGUSR1, or from another process by dump_recordings; or when a scope took too long. Requests are
-// seen where the workload is watched and met where the markers are gathered; imports run on a thread of their
-// own, one at a time.
+// FlightDumps: makes a run from what a flight recorder holds, while the recording continues. A dump is
+// requested by SIGUSR1, by another process through dump_recordings, or by a scope that took too long.
+// Requests are noticed where the workload is watched and handled where the markers are collected. Imports run
+// one at a time on a separate thread, which this object owns.
 
 #include <atomic>
 #include <chrono>

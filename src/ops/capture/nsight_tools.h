@@ -1,5 +1,5 @@
 #pragma once
-// Nsight Systems and Nsight Compute for the operation deep.
+// Nsight Systems and Nsight Compute as tools of the operation `deep`.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// An ONNX model measured with and without ONNX Runtime's profiler, in a process of its own
+// Measures an ONNX model with and without ONNX Runtime's profiler, in a separate process
 // (capture/model_passes.h).
 
 #include "capture/model/model_inputs.h"

@@ -1,6 +1,6 @@
 #pragma once
-// A profile that the Python package measures: of a script, a function or a model, in a process that
-// `python -m neurolens._profile_target` is, or by a program that called `neurolens.profile` itself.
+// A profile that the Python package measures, of a script, a function or a model. Either we start the process
+// (`python -m neurolens._profile_target`), or a program has called `neurolens.profile` itself.
 
 #include "ops/capture/profile_run.h"
 

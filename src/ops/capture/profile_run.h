@@ -1,6 +1,6 @@
 #pragma once
-// What every profile ends in, whoever measured it: capture.json beside the profile, both imported as one run,
-// and the figures of the answer.
+// The last step of every profile, whoever measured it: writes capture.json beside the profile, imports both
+// as one run, and makes the figures of the answer.
 
 #include <string>
 #include <vector>

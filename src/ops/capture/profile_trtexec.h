@@ -1,6 +1,6 @@
 #pragma once
-// An engine of TensorRT, or an ONNX model, timed by trtexec. Times of inferences are of a run without a
-// profiler, times of layers of one more; trtexec does both.
+// Times a TensorRT engine, or an ONNX model, with trtexec. Inference times come from a run without a profiler
+// and layer times from a second run; trtexec does both.
 
 #include "ops/capture/profile_run.h"
 

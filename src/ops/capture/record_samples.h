@@ -1,5 +1,6 @@
 #pragma once
-// The samples of `record`: taken around the workload, kept beside its markers, told in the answer.
+// The sampling part of `record`: samples the workload, keeps the file beside its markers, and reports the
+// result in the answer.
 
 #include <functional>
 #include <string>
@@ -27,9 +28,9 @@ nlohmann::json samples_json(const capture::SamplingEnd& end);
 /// What of it is worth a warning.
 void warn_of_samples(const nlohmann::json& samples, std::vector<std::string>& warnings);
 
-/// A line beside that of the markers.
 /// "12 recorded, 3 lost" of markers or samples.
 std::string tally_text(const nlohmann::json& counts);
+/// A line beside that of the markers.
 std::string samples_text(const nlohmann::json& samples, const TextStyle& style);
 
 }  // namespace nl::ops

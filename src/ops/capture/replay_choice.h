@@ -1,6 +1,6 @@
 #pragma once
-// Which launches of a recorded run are worth replaying for their counters: those of the kernels that take the
-// most time, in the middle of the run, where it is warm.
+// Chooses which launches of a recorded run to replay for their counters: launches of the kernels that take
+// the most time, in the middle of the run, where it is warmed up.
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// rocprofv3 for the operation deep: it traces, and in another pass counts.
+// rocprofv3 as a tool of the operation `deep`: it traces in one pass and counts in another.
 
 #include <string>
 #include <vector>

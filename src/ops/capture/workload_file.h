@@ -1,6 +1,6 @@
 #pragma once
-// A workload as a YAML file: what to run, where, and what it is, so that another model needs no code.
-// Untrusted until it is run: 64 KiB, no anchors, aliases or tags of types, only the known keys.
+// A workload as a YAML file: what to run, where, and what it is, so that a new model needs no code. The file
+// is untrusted until it is run: at most 64 KiB, no anchors, aliases or type tags, and only the known keys.
 //
 //   command: [python3, generate.py, --batch, "{batch}"]
 //   folder: ..                        # to work in, relative to the file; its own folder if not said

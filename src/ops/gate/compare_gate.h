@@ -1,6 +1,6 @@
 #pragma once
-// The gate of a CI pipeline: does a comparison pass? What is not shown to be fine does not pass, unless the
-// caller allows it.
+// The gate of a CI pipeline: does a comparison pass? A result that is not shown to be fine does not pass,
+// unless the caller allows it.
 
 #include <optional>
 

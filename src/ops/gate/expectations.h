@@ -1,5 +1,5 @@
 #pragma once
-// Expectations: what a repository expects of a run, written down beside its code. A file says how to compare
+// Expectations: what a repository expects of a run, in a file beside its code. The file says how to compare
 // and which limits the new side must keep:
 //
 //   base: "@baseline:main"

@@ -1,5 +1,5 @@
 #pragma once
-// Shares as people write them in options and files.
+// Parses shares as people write them in options and files.
 
 #include <string>
 

@@ -1,5 +1,6 @@
 #pragma once
-// The use case "import": ingest -> store -> assemble -> ledger, for the files of one run.
+// The use case "import" for the files of one run: an adapter reads them, the store writes the bundle, the
+// derived tables are built, and the ledger records the run.
 
 #include <functional>
 #include <memory>

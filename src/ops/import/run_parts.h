@@ -1,6 +1,6 @@
 #pragma once
-// Which of the files given together belong to one run: formats such as trtexec's write a run into several
-// files that lie in one folder and are named alike (net.profile.json, net.timing.json, net.layers.json).
+// Decides which of the given files belong to one run. Some formats, such as trtexec's, write a run into
+// several files in one folder with similar names (net.profile.json, net.timing.json, net.layers.json).
 
 #include <string>
 #include <vector>

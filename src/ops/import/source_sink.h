@@ -1,6 +1,6 @@
 #pragma once
-// SourceSink: the rows of several sources become rows of one run. What a source numbers for itself (tracks,
-// clocks, namespaces of ids, replayed launches) comes behind that of the sources before.
+// SourceSink: combines the rows of several sources into one run. Each source numbers its own tracks, clocks,
+// id namespaces and replayed launches from 0; here they are shifted behind those of the sources before.
 
 #include <optional>
 

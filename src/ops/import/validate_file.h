@@ -1,5 +1,5 @@
 #pragma once
-// Holds a document against its schema: a run file of any size, a run.json, or the folder of a bundle.
+// Validates a document against its schema: a run file of any size, a run.json, or the folder of a bundle.
 
 #include <string>
 #include <vector>

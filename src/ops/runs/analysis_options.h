@@ -1,5 +1,5 @@
 #pragma once
-// The parameters that analyze, report and lint share.
+// Reads the parameters that analyze, report and lint have in common.
 
 #include "analyze/analysis.h"
 #include "ops/operation.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Iterations that were timed from outside, summed up: how long one takes, and what the profiler adds to it.
+// Summarises iterations that were timed from outside: how long one takes, and how much the profiler adds.
 
 #include <optional>
 #include <string>

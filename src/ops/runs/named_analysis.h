@@ -1,5 +1,5 @@
 #pragma once
-// Analysis of a named run, for the operations that need it.
+// Helpers for operations that analyse a run given by name.
 
 #include <string>
 

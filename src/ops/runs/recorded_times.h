@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of a recorded program went (analyze/answer/recorded_times.h), read from its tables.
+// Reads from the tables of a recorded program where its time went (analyze/answer/recorded_times.h).
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// One figure of a run, by name: a metric, the time of a step, or the time of kernels by name or class. Read
-// from the measures of the run, for questions about many runs.
+// One figure of a run, chosen by name: a metric, the time of a step, or the time of kernels by name or class.
+// It is read from the stored measures of the run, so that questions about many runs are fast.
 
 #include <string>
 

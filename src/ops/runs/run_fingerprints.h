@@ -1,8 +1,7 @@
 #pragma once
-// The fingerprints of all runs of a ledger: rows in files under fingerprints/ of the ledger, one file for
-// each set of measured dimensions. A cache: rows of runs that are new or were imported again are computed
-// when they are asked for, a damaged file or one of another version is made anew. Several processes may do so
-// at once.
+// The fingerprints of all runs of a ledger, in files under its folder fingerprints/, one file for each set of
+// measured dimensions. It is a cache: rows of new or re-imported runs are computed when they are needed, and
+// a file that is damaged or has another version is rebuilt. Several processes may do so at the same time.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// The runs of a ledger in the order of time, in groups that may be held against each other.
+// The runs of a ledger in order of time, in groups whose runs may be compared with each other.
 
 #include <optional>
 #include <string>

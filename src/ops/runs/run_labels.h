@@ -1,6 +1,7 @@
 #pragma once
-// Labels that an import brings along: `--set key=value` and the sidecar. Read before the import, so that a
-// fault in them costs nothing; applied after it, also if the run was in the ledger already.
+// Labels that are given with an import: `--set key=value` and the sidecar. They are read before the import,
+// so that a mistake in them is found early. They are applied after it, even if the run was already in the
+// ledger.
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Measures of a run: what questions about many runs need, computed once from the analysis of the whole
-// capture and kept in the bundle as derived files (derived/measures-<version>/). Deletable at any time, never
-// part of the run's facts or hashes.
+// Measures of a run: what questions about many runs need. They are computed once from the analysis of the
+// whole capture and kept in the bundle as derived files (derived/measures-<version>/). They may be deleted at
+// any time and are never part of the run's facts or hashes.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// What a person may write for a run: id prefix, tag, @latest, @latest~2, @baseline:NAME, a bundle folder, or
-// the path of any profile, which is then imported on the way.
+// Resolves what a person may write for a run: an id prefix, a tag, @latest, @latest~2, @baseline:NAME, a
+// bundle folder, or the path of any profile, which is then imported first.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The report of a run, from which Markdown, HTML and JSON are made.
+// Makes the report of a run. Markdown, HTML and JSON are made from it.
 
 #include "ops/operation.h"
 #include "ops/runs/run_names.h"

@@ -1,5 +1,6 @@
 #pragma once
-// What the state says of a run, as JSON and as text: labels with their origins, tags, notes, baselines.
+// What the state of the ledger holds about a run, as JSON and as text: labels with their origins, tags,
+// notes, baselines.
 
 #include <string>
 #include <vector>

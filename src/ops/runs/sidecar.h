@@ -1,6 +1,7 @@
 #pragma once
-// Sidecar: neurolens.yaml beside a profile, or <profile>.neurolens.yaml for one profile. Untrusted input: 64
-// KiB, no anchors, aliases or tags of types, and nothing nested beyond what the three known keys need.
+// Sidecar: neurolens.yaml beside a profile, or <profile>.neurolens.yaml for one profile. The input is
+// untrusted: at most 64 KiB, no anchors, aliases or type tags, and no nesting beyond what the three known
+// keys need.
 //
 //   labels: {model: llama-3-8b, batch: 8}
 //   tags: [nightly]

@@ -1,6 +1,6 @@
 #pragma once
-// Trend: one figure over the history of runs, group by group, with the places where its level changed and
-// what else changed there.
+// Trend: one figure over the history of runs, group by group. It marks where the level of the figure changed,
+// and lists what else changed there.
 
 #include "base/result.h"
 #include "compare/trend_answer.h"

@@ -1,6 +1,6 @@
 #pragma once
-// How a page gets before a person's eyes: a browser of this machine, or, where there is no screen, the line
-// to type on the machine that has one.
+// Shows a page to the user: in a browser of this machine or, where there is no screen, by printing the
+// command that fetches the page to a machine that has one.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// A comparison on one screen: verdict, wall time, parts with bars from one axis, what changed.
+// A comparison on one screen: verdict, wall time, parts with bars on a common axis, and what changed.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The folder for pages that are only looked at: in the user's cache, else in the folder for temporary files.
-// Traces may be private, so nobody else may read there.
+// The folder for pages that are only viewed and not kept: in the user's cache, otherwise in the folder for
+// temporary files. Traces may be private, so only this user can read it.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Text for people: times and tables in columns.
+// Formats text for people: times, tables in columns, wrapped lines.
 
 #include <cstdint>
 #include <string>
