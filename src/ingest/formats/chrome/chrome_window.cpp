@@ -1,3 +1,10 @@
+// Parses one window of a Chrome trace. This is the hot loop of an import: it works on raw JSON tokens and
+// remembers the last category and the last track, which most events share with the event before. What needs
+// events of other windows (begin/end pairs, repeated flow arrows, kernels that belong to an op before the
+// window) is only noted here and settled in order by chrome_trace.cpp. The functions that take an event
+// return false only for invalid JSON; an event that cannot be stored is dropped and counted, which is not a
+// failure.
+
 #include "ingest/formats/chrome/chrome_window.h"
 
 #include <algorithm>
@@ -41,7 +48,7 @@ bool is_device_work(TableId table) {
   return table == TableId::kernels || table == TableId::copies;
 }
 
-/// Where a table keeps what every event has; -1 where it does not.
+/// The columns for what every event has; -1 if the table has no such column.
 struct HeadColumns {
   int track, name, category, start, duration;
 };
@@ -176,7 +183,7 @@ class TypedShapes {
   const char* const end_;
 };
 
-/// Of one counter event; more stay in its args.
+/// Series of one counter event that become rows; further ones stay in its args.
 constexpr size_t kMaxSeries = 4096;
 
 /// args is the last column of every table of events.
@@ -290,7 +297,8 @@ bool WindowParser::take_instant() {
   return store(dialect_.refine(EventClass::kInstant, event_), category->text);
 }
 
-/// Half of a pair: which other half it belongs to is settled in the order of the source.
+/// A begin or an end. Its other half may be in another window, so the two are joined later, in the order of
+/// the source. The row belongs to the end, because only then is the span complete.
 bool WindowParser::take_half(bool is_begin, bool is_async) {
   Category* const category = category_of(event_.category);
   if (category == nullptr) return false;
@@ -317,7 +325,7 @@ bool WindowParser::take_half(bool is_begin, bool is_async) {
   return true;
 }
 
-/// One row a series.
+/// One row per series of the counter.
 bool WindowParser::take_counter() {
   constexpr auto kTable = TableId::counters;
   int64_t start = kNull;
@@ -387,6 +395,7 @@ bool WindowParser::store(EventClass c, int64_t category) {
   if (is_device_work(table)) complete_device(table, row);
   if (dialect_.ops_own_next_kernels) own_kernels(c, table, row);
   out_->stored++;
+  // Remembered for take_flow(): an arrow often only repeats the event before it.
   last_ = {event_.process, event_.thread, start, correlation_};
   return true;
 }
@@ -412,7 +421,7 @@ bool WindowParser::read_times(int64_t& start, int64_t& duration) {
   return true;
 }
 
-/// A duration that is negative, not a number or past the end of time stays with the row as text.
+/// A duration that is negative, not a number or impossibly long stays in the args of the row as text.
 void WindowParser::read_duration(int64_t& duration) {
   constexpr int64_t kLongest = 1'000'000'000'000'000'000;  // 31 years
   int64_t value = 0;
@@ -450,8 +459,8 @@ void WindowParser::mark_window(EventClass c, int64_t name, int64_t start, int64_
   }
 }
 
-/// Some sources tell by the order of their records alone which op a kernel belongs to. The op's position in
-/// the source then stands for a correlation id.
+/// In some sources only the order of the records shows which op a kernel belongs to: the op before it. The
+/// position of the op in the source then serves as the correlation id.
 void WindowParser::own_kernels(EventClass c, TableId table, size_t row) {
   if (c == EventClass::kOp) {
     out_->last_op = position_;
@@ -463,7 +472,7 @@ void WindowParser::own_kernels(EventClass c, TableId table, size_t row) {
   }
 }
 
-/// Device and stream come from the arguments, else from the process and thread ids.
+/// Device and stream come from the arguments. Some dialects have them as process and thread id instead.
 void WindowParser::complete_device(TableId table, size_t row) {
   static_assert(kernels::device == 4 && kernels::stream == 5 && copies::device == 5 && copies::stream == 6);
   const int device_column = table == TableId::kernels ? int{kernels::device} : int{copies::device};
@@ -544,7 +553,8 @@ bool WindowParser::set_value(const ArgTargets::Target& target, size_t row, std::
 
 bool WindowParser::set_typed_shapes(size_t row, std::string_view raw) {
   if (raw[0] != '[') return false;
-  // Parts of the text that are no JSON by themselves, so that no other string has these keys.
+  // The two keys are parts of the text that are not valid JSON themselves, so no other string of the batch
+  // can have the same key.
   const std::string_view shapes_key = raw.substr(0, raw.size() - 1);
   const std::string_view types_key = raw.substr(1);
   std::string shapes, types;
@@ -566,7 +576,8 @@ bool WindowParser::set_rest(TableId table, size_t row) {
   return true;
 }
 
-/// Everything without a column, as one JSON object; keys of the event itself go under "$event".
+/// Everything that has no column, as one JSON object. Keys of the event itself go under "$event", so that
+/// they cannot collide with its arguments.
 bool WindowParser::rest_text(int64_t& text) {
   if (rest_.empty() && event_.extras.empty()) return true;
   size_t size = 0;
@@ -618,7 +629,8 @@ bool WindowParser::name_text(int64_t& name) {
   const std::string_view whole = batch_->strings[static_cast<size_t>(name)];
   const std::string_view kept = whole.substr(0, whole.size() - event_.name_cut);
   const auto add = [&] { return batch_->add_string(kept); };
-  // Only keys that no JSON text and no part of one can be.
+  // A shortened name may only be interned under itself if it cannot be mistaken for a JSON text or a part of
+  // one, which are the keys of the other strings.
   const bool plain = !kept.empty() && (kept[0] == '/' || kept[0] == '_' || (kept[0] | 0x20) >= 'a');
   name = kept.empty() ? kNull : plain && kept[0] < 'z' ? texts_.keyed(kept, add) : add();
   return true;
@@ -641,7 +653,8 @@ int64_t WindowParser::track_of(TrackDomain domain) {
   return static_cast<int64_t>(last.number);
 }
 
-/// Events of one async id nest among themselves, whatever thread they come from: a track of its own.
+/// Async events of one id nest among themselves, whatever thread they come from, so each id gets its own
+/// track.
 int64_t WindowParser::async_track() {
   std::string_view id = event_.id;
   for (const JsonMember& extra : event_.extras) {
@@ -667,7 +680,7 @@ bool WindowParser::take_flow() {
   const bool launch_arrow = category == "ac2g" || category == "async_cpu_to_gpu" || category == "async";
   const bool plain = parse_int64(unquoted(event_.id), id) &&
                      parse_decimal(unquoted(event_.time), 3, start) == DecimalParse::kExact;
-  // "bp":"e" stands on every end and says nothing by itself.
+  // Every end of an arrow has "bp":"e"; it carries no information.
   std::erase_if(event_.extras, [](const JsonMember& e) { return e.key == "bp" && e.raw == "\"e\""; });
   const bool comparable =
       launch_arrow && plain && id != kNull && event_.args.empty() && event_.extras.empty();
@@ -679,6 +692,8 @@ bool WindowParser::take_flow() {
   int64_t unused = kNull;
   if (!read_times(start, unused)) return true;
   const size_t row = batch_->add_row(TableId::flows);
+  // No event came before in this window: the event that the arrow repeats may be the last one of the window
+  // before.
   if (comparable && last_.time_ns == kNull) {
     out_->open_flows.push_back({row, {std::string(event_.process), std::string(event_.thread), start, id}});
   }

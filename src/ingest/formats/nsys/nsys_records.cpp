@@ -1,3 +1,8 @@
+// Reads the record tables of an nsys export (SQLite) into rows. Every record of every table is counted:
+// stored, folded into something else, or dropped with a reason. Columns are looked up by name and may be
+// missing, since both tables and columns change with the version of nsys. Tables are read in a fixed order,
+// so that the same file always gives the same rows.
+
 #include "ingest/formats/nsys/nsys_records.h"
 
 #include <algorithm>
@@ -27,14 +32,14 @@ namespace samples = model::samples;
 
 enum class Expect : uint8_t { kInteger, kReal, kText };
 
-/// A column that is read, under the number that the code knows it by.
+/// A column to read, and the enumerator by which the code refers to it.
 struct Field {
   size_t number;
   std::string_view name;
   Expect expect = Expect::kInteger;
 };
 
-/// Does not compile unless each field stands at its number.
+/// Fails to compile unless each field stands at the index that its enumerator names.
 template <size_t n>
 consteval std::array<Field, n> in_order(const std::array<Field, n>& fields) {
   for (size_t i = 0; i < n; i++) {
@@ -61,6 +66,7 @@ class Record {
     }
     return nullptr;
   }
+  /// kNull if the column is missing, NULL or not an integer.
   int64_t operator[](size_t field) const {
     return scan_[field].kind == SqliteKind::kInteger ? scan_[field].integer : kNull;
   }
@@ -88,7 +94,7 @@ class Record {
   SqliteScan scan_;
 };
 
-/// What became of a record.
+/// What happened to a record.
 struct Outcome {
   enum class Kind : uint8_t { kStored, kFolded, kDropped } kind = Kind::kStored;
   const char* reason = nullptr;
@@ -103,7 +109,7 @@ Outcome dropped(const char* reason) {
   return {Outcome::Kind::kDropped, reason};
 }
 
-// ---- Tables that become spans by name alone
+// ---- Tables of other libraries, whose rows become spans with a name and nothing else
 
 constexpr std::string_view kCallTables[] = {"CUBLAS_EVENTS", "CUDNN_EVENTS"};
 constexpr std::string_view kCallPrefixes[] = {"MPI_", "OPENACC_", "OPENMP_EVENT_", "UCX_", "NVVIDEO_"};
@@ -128,7 +134,8 @@ std::string memory_kind(int64_t kind) {
   return kind >= 0 && kind < 8 ? kNames[kind] : "Unknown";
 }
 
-/// In the words of CUPTI's other users: Memcpy HtoD (Pageable -> Device).
+/// The same text that other users of CUPTI write, so that the rest of the code needs one spelling:
+/// Memcpy HtoD (Pageable -> Device).
 std::string copy_name(int64_t kind, int64_t from, int64_t to) {
   static constexpr const char* kNames[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
                                            "DtoA",    "DtoD", "HtoH", "PtoP", "HtoD", "DtoH", "DtoD"};
@@ -146,7 +153,7 @@ const char* sync_name(int64_t type) {
   return type >= 0 && type < 5 ? kNames[type] : kNames[0];
 }
 
-/// Ids of 32 bits say "none" with all bits set.
+/// A 32-bit id with all bits set means "none".
 int64_t none_as_minus_one(int64_t id) {
   return id == UINT32_MAX ? -1 : id;
 }
@@ -190,7 +197,8 @@ class Reader {
   }
 
  private:
-  /// Every row of a table, if it is there. `take` gets a sound record and says what became of it.
+  /// Reads every row of a table, if the table exists. `take` gets a valid record and returns what happened to
+  /// it.
   template <class Take>
   Result<void> each(const std::string& name, std::span<const Field> fields, Take take) {
     const SqliteTable* const table = rows_.file().table(name);
@@ -225,7 +233,7 @@ class Reader {
     int64_t duration = kNull;
   };
 
-  /// What is wrong with a pair of times is counted, and kept with the row.
+  /// A wrong end is counted, and its value is kept in the args of the row.
   Times times_of(int64_t start, int64_t end) {
     Times times{start};
     if (end == kNull) return times;
@@ -240,8 +248,8 @@ class Reader {
     args_.add("end", end);
     return times;
   }
-  /// Work of a device is kept even without a time: 0 is CUPTI's word for none, and one far outside of the
-  /// session is none.
+  /// Device work is kept even without a usable time, since the kernel did run. CUPTI writes 0 for "no time",
+  /// and a time far outside of the session cannot be true.
   Times device_times(int64_t start, int64_t end) {
     if (start == 0 && (end == 0 || end == kNull)) {
       info_.health["device_record_without_time"]++;
@@ -278,7 +286,7 @@ class Reader {
 
   // ---- Tables of device work
 
-  /// Numbers of the fields that all tables of device work begin with.
+  /// The fields that all tables of device work have; the own fields of a table follow.
   enum DeviceField : size_t { kStart, kEnd, kDevice, kContext, kStream, kProcess, kCorrelation, kFirstOwn };
 
   template <size_t n>
@@ -344,6 +352,7 @@ class Reader {
       constexpr int64_t kRegular = 1;
       rows_.begin(TableId::kernels);
       args_.clear();
+      // The args come first: set_device_columns() adds times to them that cannot be true.
       args_.add_if(r[kLaunchType] > kRegular, "launchType", r[kLaunchType]);
       args_.add_if(r[kLocalMemory] > 0, "localMemoryPerThread", r[kLocalMemory]);
       args_.add_if(r[kGreenContext] > 0, "greenContextId", r[kGreenContext]);
@@ -478,7 +487,7 @@ class Reader {
     });
   }
 
-  // ---- Graphs that were traced as one block
+  // ---- CUDA graphs that were traced as a whole, without their kernels
 
   Result<void> read_graphs() {
     enum : size_t { kGraph = kFirstOwn, kExecutable };
@@ -544,7 +553,8 @@ class Reader {
     return event_class == kRuntime ? "cuda_runtime" : event_class == kDriver ? "cuda_driver" : "cuda_api";
   }
 
-  /// `category`: of all rows; nullptr if the rows say it, or if it is the name of the table.
+  /// `category` holds for all rows. If it is nullptr, the category is `table_category` or, without that, the
+  /// event class of each row.
   Result<void> read_calls(const std::string& table, SpanKind kind, const char* category,
                           const std::string& table_category = {}) {
     enum : size_t { kBegin, kFinish, kClass, kThread, kCall, kName, kText, kResult, kType };
@@ -626,7 +636,8 @@ class Reader {
     return r.has(kNvtxText) ? r.text(kNvtxText) : rows_.strings().text(r[kNvtxTextId]);
   }
 
-  /// Names of domains and categories; a row may use one before the row that names it.
+  /// Names of domains and categories. This needs a pass of its own, because a row may use a name before the
+  /// row that defines it.
   Result<void> read_nvtx_names(const SqliteTable& table) {
     Record r(rows_.file().pages(), table, kNvtxFields);
     for (;;) {
@@ -744,7 +755,8 @@ class Reader {
 
   // ---- Samples
 
-  /// Stacks by the id of their sample. Frames of one sample follow one another, innermost first.
+  /// Reads the stack of each sample by the id of the sample. The frames of one sample are consecutive rows,
+  /// innermost first. Equal stacks are kept once.
   Result<void> read_stacks() {
     enum : size_t { kId, kSymbol, kDepth };
     static constexpr auto kFields = fields_of({{kId, "id"}, {kSymbol, "symbol"}, {kDepth, "stackDepth"}});
@@ -775,7 +787,7 @@ class Reader {
     }
     stacks_.try_emplace(sample, known.first->second);
   }
-  /// Outermost first.
+  /// The frames as text, outermost first.
   std::string stack_text(const std::vector<int64_t>& frames) {
     std::string text;
     for (auto it = frames.rbegin(); it != frames.rend() && text.size() < kMaxStackBytes; ++it) {
@@ -839,7 +851,7 @@ class Reader {
       rows_.tracks().name_other(r[kType], repaired_utf8(r.text(kTypeName).substr(0, kMaxNvtxName)));
     }
   }
-  /// Units are written behind the name: SM Active [Throughput %].
+  /// nsys writes the unit after the name: SM Active [Throughput %].
   static const char* metric_unit(std::string_view name) {
     return has_part(name, "%") ? "%" : has_part(name, "[MHz]") ? "MHz" : nullptr;
   }
@@ -870,7 +882,7 @@ class Reader {
     });
   }
 
-  // ---- Records without a table of ours
+  // ---- Tables that no code above reads: their rows are counted as dropped, so that nothing is lost silently
 
   Result<void> count_the_rest() {
     for (const auto& [name, table] : rows_.file().tables()) {
@@ -897,6 +909,7 @@ class Reader {
                                     "0123456789") == std::string_view::npos;
   }
 
+  // Limits on what is kept in memory, whatever the file contains.
   static constexpr size_t kMaxNvtxName = 4096;
   static constexpr size_t kMaxNvtxNames = 100'000;
   static constexpr size_t kMaxFrames = 1024;

@@ -1,6 +1,7 @@
-// Tables of `nsys stats --format csv`, 2020 to 2025, one or several in a file, with what the tool says in
-// between. Sums become rows of summaries; traces become kernels, copies and calls. Sizes in a trace are
-// megabytes with three decimals: too coarse for a column of bytes, they stay with their row as given.
+// Reads tables of `nsys stats --format csv`, 2020 to 2025. A file holds one or several of them, with messages
+// of the tool in between. Summaries become rows of summaries; traces become kernels, copies and calls. Sizes
+// in a trace are megabytes with three decimals. That is too coarse for a column of bytes, so they are kept in
+// the args as written. Several traces may contain the same kernels; these are stored only once.
 
 #include <algorithm>
 #include <limits>
@@ -134,8 +135,9 @@ class Stats {
     return true;
   }
 
-  /// The tool's own word counts first, then the header. Calls of all kinds, and ranges of all kinds, look
-  /// alike: there the file's role tells.
+  /// Decides which report a table is. What the tool itself wrote before the table counts most, then the
+  /// header. Summaries of calls and of ranges have the same header whatever they sum up; there the role of
+  /// the file decides.
   void start_table() {
     report_ = nsys_report(fields_);
     const bool is_vague = report_.name.empty() || report_.name.starts_with("nvtx");
@@ -161,7 +163,7 @@ class Stats {
     return field(kName).starts_with("[CUDA mem") || field(kName).starts_with("[CUDA Unified Memory");
   }
 
-  /// A kernel that another trace of the file has, or the launch of one.
+  /// True for a kernel, or the launch of one, that another trace of the file contains already.
   bool repeats() const {
     if (report_.kind == NsysKind::kCallTrace) return has_launches_ && has_part(field(kName), "Launch");
     const bool has_kernels = report_.kind == NsysKind::kDeviceTrace || report_.kind == NsysKind::kLaunchTrace;
@@ -205,7 +207,7 @@ class Stats {
     return true;
   }
 
-  /// Calls of CUDA begin with cu and a capital, or with cuda.
+  /// A summary of calls without a name: CUDA calls begin with "cuda", or with "cu" and a capital letter.
   void name_by_row() {
     const std::string_view name = field(kName);
     const bool is_cuda = name.starts_with("cuda") ||
@@ -264,7 +266,7 @@ class Stats {
     return value;
   }
 
-  /// Columns that are no one's, as the row's args.
+  /// Keeps the columns that have no meaning here in the args of the row.
   void keep_others() {
     for (size_t i = 0; i < report_.columns.size(); i++) {
       const auto& column = report_.columns[i];
@@ -358,7 +360,7 @@ class Stats {
     return {};
   }
 
-  /// Exact only if the unit is a byte.
+  /// Sets the column of bytes only if the value is exact, that is, if the unit is a byte.
   void keep_bytes() {
     const size_t i = report_.find(kBytes);
     if (i == report_.columns.size() || is_absent(fields_[i])) return;
@@ -417,7 +419,8 @@ class Stats {
     writer_.set_args(kTable, row, kernels::args, args_);
   }
 
-  /// A row has both a call and its kernel: they share a number of our own, which no source gives.
+  /// A row has both a call and its kernel, but no correlation id. They get a negative one of our own, which
+  /// no source uses. The call is left out if the file also has a trace of calls.
   Result<void> store_launch() {
     const DeviceText device = device_of(field(kDevice));
     note_device(device);
@@ -492,7 +495,8 @@ class Stats {
 
 // ---- Which file it is
 
-/// Roles of files that may be parts of one run; two traces of the same kernels share one.
+/// The role of a file that may be part of a run. Two traces of the same kernels have the same role, since a
+/// run with both of them would contain each kernel twice.
 std::string_view role_of(const NsysReport& report, std::string_view file_name) {
   if (report.kind == NsysKind::kDeviceTrace || report.kind == NsysKind::kLaunchTrace) return "cuda_gpu_trace";
   if (report.kind == NsysKind::kCallTrace) return "cuda_api_trace";
@@ -501,7 +505,7 @@ std::string_view role_of(const NsysReport& report, std::string_view file_name) {
   return report.name.empty() ? kStats : nsys_report_name(report.name);
 }
 
-/// The text tables of other formats: for people, with numbers that are cut.
+/// The text tables for people, whose numbers are shortened. They are only recognised to be refused.
 bool has_column_table(std::string_view head) {
   return has_part(head, "Time (%)  Total Time (ns)") || has_part(head, "Time(%)  Total Time (ns)");
 }

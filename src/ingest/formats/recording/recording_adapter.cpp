@@ -1,7 +1,7 @@
-// Markers that a program set while it ran, as the recorder wrote them, or samples of its stacks
-// (wire/recording.h). A begin and its end become one span; marks are instants; each thread is a track, and so
-// is each lane of a thread. A recording
-// whose recorder was killed, or that is damaged in places, gives what is sound in it; the rest is counted.
+// Reads recordings of NeuroLens itself (wire/recording.h): markers that a program set while it ran, or
+// samples of its stacks. A begin and its end become one span and a mark becomes an instant. Each thread is a
+// track, and so is each lane of a thread. If the recorder was killed or the file is damaged in places, the
+// valid chunks are read and the rest is counted as lost.
 
 #include <array>
 #include <cmath>
@@ -33,13 +33,13 @@ namespace spans = model::spans;
 constexpr size_t kMaxProcesses = 64 << 10;
 constexpr size_t kMaxNameText = 64 << 20;  ///< of all processes
 constexpr size_t kMaxOpenScopes = 4 << 20;
-constexpr size_t kMaxRangeLines = 256;     ///< of a thread; beyond, ranges overlap
+constexpr size_t kMaxRangeLines = 256;     ///< of a thread; with more, ranges overlap on the last line
 constexpr size_t kMaxOpenText = 64 << 20;  ///< attributes of all that is open
 constexpr size_t kMaxNotices = 100, kMaxNoticeBytes = 256;
-constexpr size_t kMaxOverlap = 64;  ///< scopes that may have begun behind the one that ends
+constexpr size_t kMaxOverlap = 64;  ///< how far from the innermost scope an end looks for its begin
 constexpr uint64_t kMaxTimeNs = 4'000'000'000'000'000'000;
 constexpr size_t kMaxBuildIds = 1000;
-/// Text of stacks that is written out, whatever a file makes of few bytes.
+/// Limits on the text of stacks, because a few bytes of a hostile file could refer to a huge text.
 constexpr uint64_t kMaxStackText = uint64_t{4} << 30, kMaxStackTextOfASample = 256;
 constexpr uint64_t kMaxLost = uint64_t{1} << 53;
 
@@ -47,7 +47,7 @@ constexpr int64_t kAnnotation = 2, kInstant = 7, kOther = 8;
 static_assert(model::kSpanKinds[kAnnotation] == "annotation" && model::kSpanKinds[kInstant] == "instant" &&
               model::kSpanKinds[kOther] == "other");
 
-/// With the number of its texts in the present batch.
+/// A name, with the numbers of its texts in the current batch.
 struct Name {
   bool is_defined = false;
   std::string text = {};
@@ -69,8 +69,8 @@ struct Process {
 
 using LineKind = RecordingTrack::Kind;
 
-/// What nests by itself: a thread, a task of it, its Python functions, or ranges that it started and that do
-/// not overlap.
+/// A line is what nests within itself and so becomes one track: a thread, one of its tasks, its Python
+/// functions, or ranges that it started and that do not overlap.
 struct LineKey {
   uint32_t process = 0;
   uint64_t thread = 0;
@@ -98,7 +98,7 @@ struct Line {
   std::vector<OpenScope> open = {};
 };
 
-/// Ranges of a thread that do not overlap.
+/// One line for ranges of a thread. Ranges that overlap go to different lines.
 struct RangeLine {
   Line* line;
   bool is_open;
@@ -106,7 +106,8 @@ struct RangeLine {
 };
 using RangeLines = std::vector<RangeLine>;
 
-/// A range that was started, or one whose end came first: rings of threads are read one after the other.
+/// A range of which one half is known. The end may come first: another thread may have ended the range, and
+/// the rings of threads are read one after the other.
 struct Range {
   RangeLines* lines = nullptr;  ///< nullptr: not started yet
   size_t line = 0;
@@ -180,7 +181,7 @@ class Recording {
     return {};
   }
 
-  // ---- What others refer to
+  // ---- Definitions that records refer to
 
   Process* process_of(uint32_t number) {
     if (const auto it = processes_.find(number); it != processes_.end()) return &it->second;
@@ -259,7 +260,7 @@ class Recording {
   // ---- Markers
 
   Result<void> take_records(std::string_view payload) {
-    if (payload.empty()) return {};  // says only that a thread began
+    if (payload.empty()) return {};  // an empty chunk only says that a thread began
     words_.resize(payload.size() / sizeof(Word));
     std::memcpy(words_.data(), payload.data(), payload.size());
     process_ = process_of(chunk_.process);
@@ -362,7 +363,7 @@ class Recording {
     return tracks_.add({key.kind, key.process, thread_id, ++lanes});
   }
 
-  /// Attributes behind the words of a record; false if they cannot be.
+  /// Reads the attributes after the fixed words of a record; false if the record is malformed.
   bool take_args(const Word* record, size_t size, size_t head_words, OpenScope& scope) {
     if (size == head_words) return true;
     if (size < head_words) return false;
@@ -391,7 +392,8 @@ class Recording {
     line->open.push_back(std::move(scope));
   }
 
-  /// Of the innermost scope of that name. Others may have begun behind it if activities took turns unseen.
+  /// Ends the innermost open scope of that name. Scopes that began later may still be open: that happens if
+  /// several activities take turns on the thread without naming lanes.
   void end(Line* line, uint32_t name, int64_t time) {
     if (line == nullptr) return drop("too_many_threads");
     auto& open = line->open;
@@ -455,8 +457,8 @@ class Recording {
     ranges_.erase(it);
   }
 
-  /// The first on which nothing is at that time; ranges of a thread start in the order of time. None if there
-  /// are too many tracks.
+  /// The first line that is free at that time. This is enough because the ranges of a thread start in order
+  /// of time. None if there are too many tracks.
   std::optional<size_t> free_line(RangeLines& lines, int64_t time) {
     for (size_t i = 0; i < lines.size(); i++) {
       if (!lines[i].is_open && lines[i].free_from_ns <= time) return i;
@@ -480,7 +482,7 @@ class Recording {
     info_.counts.folded["thread_name"]++;
   }
 
-  /// Texts are looked up once a batch.
+  /// Looks up the texts of a name once per batch.
   Name& known(Process& process, uint32_t number) {
     Name& name = process.names[number];
     if (name.generation != writer_.generation()) {
@@ -518,7 +520,7 @@ class Recording {
     add_span(*process_, *line, scope, kNull, kInstant);
   }
 
-  /// Attributes are JSON; what is none is kept as text.
+  /// Attributes should be JSON; anything else is kept as text.
   std::string json_of(std::string_view text) {
     if (!parse_small_json(text).is_discarded()) return std::string(text);
     info_.health["attributes_are_not_json"]++;
@@ -584,7 +586,7 @@ class Recording {
     info_.counts.stored++;
   }
 
-  /// The thread did not run: a span where nothing else of the thread is.
+  /// A time in which the thread did not run, as a span on its track.
   void take_wait(const wire::Wait& wait) {
     if (wait.time_ns > kMaxTimeNs || wait.duration_ns > kMaxTimeNs - wait.time_ns) return drop("bad_time");
     const Line* const line = process_ == nullptr ? nullptr : thread_line();
@@ -601,7 +603,7 @@ class Recording {
     info_.counts.stored++;
   }
 
-  /// Of its text in the present batch; kNull if the file does not say what it is.
+  /// The number of the stack's text in the current batch; kNull if the file does not define the stack.
   int64_t stack_number(uint32_t stack) {
     if (!stacks_.has(stack)) {
       info_.health["undefined_stack"]++;
@@ -637,7 +639,8 @@ class Recording {
 
   // ---- The end
 
-  /// In the order of tracks and of their begins; the table of lines has no order of its own.
+  /// Scopes that never ended become spans without a duration. They are sorted by track first, because the
+  /// hash table of lines has no stable order and the rows must not depend on it.
   Result<void> keep_open_scopes() {
     std::vector<const Line*> open;
     for (const auto& [key, line] : lines_) {
@@ -697,7 +700,8 @@ class Recording {
       drop("damaged_chunk", lost);
   }
 
-  /// Records in what was skipped: told by the end, if it is there and can be true.
+  /// Estimates how many records were in the skipped bytes: the end chunk says how many there were in all. The
+  /// number is limited by what could fit into these bytes.
   int64_t skipped_records() const {
     const auto known = static_cast<uint64_t>(records_taken_ + reader_.damaged_records());
     const auto most = static_cast<uint64_t>(reader_.skipped_bytes()) / (2 * sizeof(Word));

@@ -1,7 +1,7 @@
-// Tables that rocprofv3 (ROCm 6.2 to 7) writes as CSV, a file each, and rocpd's of the same records: kernels,
-// calls of HIP, HSA and RCCL, ROCTx ranges, copies, counters, sums, agents. The files of one process share
-// its tracks and correlation ids. Counters come of other executions than traces: dispatch ids do not join
-// them.
+// Reads the CSV tables of rocprofv3 (ROCm 6.2 to 7), one table per file, and those of rocpd with the same
+// records: kernels, calls of HIP, HSA and RCCL, ROCTx ranges, copies, counters, sums, agents. The files of
+// one process share its tracks and correlation ids. Counters are measured in other executions than traces, so
+// dispatch ids do not join the two.
 
 #include <limits>
 #include <map>
@@ -119,7 +119,7 @@ class Rocprof {
     return parse_int64(field(meaning), value) ? std::optional(value) : std::nullopt;
   }
 
-  /// Stays with the row under its own name.
+  /// Keeps the value in the args of the row, under the name of its column.
   void keep(RocprofColumn meaning) {
     const auto column = table_.find(meaning);
     if (column && !field(meaning).empty()) args_[table_.name(*column)] = std::string(field(meaning));
@@ -153,14 +153,15 @@ class Rocprof {
     }
   }
 
-  /// Correlation ids begin with 1; 0 is the profiler's word for none.
+  /// Correlation ids begin with 1; the profiler writes 0 for none.
   int64_t correlation() {
     const auto id = whole(kCorrelation);
     if (!id) keep_odd(kCorrelation);
     return id && *id != 0 ? *id : kNull;
   }
 
-  /// A pair of times; nothing if one is missing or no time. What is wrong with a pair stays with the row.
+  /// Start and duration; nothing if one of the times is missing or impossible. A wrong end is kept in the
+  /// args.
   std::optional<Times> times(bool of_device) {
     const auto start = whole(kStart), end = whole(kEnd);
     if (!start || !end || *start < 0 || *start > kLongestNs || *end > kLongestNs) return std::nullopt;
@@ -178,7 +179,7 @@ class Rocprof {
 
   // ---- Rows
 
-  /// Ids of several processes in one file cannot be told apart.
+  /// Refuses a file with several processes: their ids cannot be told apart.
   Result<void> check_process() {
     const std::string_view guid = field(kGuid);
     if (guid.empty() || guid == guid_) return {};
@@ -280,7 +281,8 @@ class Rocprof {
     return {};
   }
 
-  /// The source counts work-items, the column blocks: the last one of a row may be a part.
+  /// The source gives the grid in work-items, our column is in blocks. The last block of a row may be partly
+  /// filled, so the quotient is rounded up.
   void set_sizes(size_t row) {
     constexpr auto kTable = TableId::kernels;
     constexpr RocprofColumn kGrids[] = {kGridX, kGridY, kGridZ}, kBlocks[] = {kBlockX, kBlockY, kBlockZ};
@@ -297,7 +299,7 @@ class Rocprof {
     }
   }
 
-  /// Of the two agents the one that is a device.
+  /// The one of the two agents that is a device.
   std::optional<int64_t> copy_device(const std::string& direction) const {
     if (has_part(direction, "host_to_device")) return agent_number(field(kTargetAgent));
     if (has_part(direction, "device_to_")) return agent_number(field(kSourceAgent));
@@ -333,7 +335,8 @@ class Rocprof {
 
   // ---- Calls and ranges
 
-  /// Calls that name things or switch the profiler are markers, too, but no ranges.
+  /// Only calls of the domain MARKER_CORE are ranges or marks. Other MARKER_ domains name things or switch
+  /// the profiler.
   static model::SpanKind kind_of(std::string_view domain, int64_t duration) {
     if (!domain.starts_with("MARKER_")) return model::SpanKind::runtime;
     if (!domain.starts_with("MARKER_CORE_")) return model::SpanKind::other;
@@ -368,7 +371,7 @@ class Rocprof {
 
   // ---- Counters
 
-  /// The launch of the row; its own row is written when it is first seen.
+  /// The launch that the counter belongs to. Its row is written when the launch is first seen.
   Result<int64_t> launch() {
     const auto process = whole(kProcess), dispatch = whole(kDispatch);
     const auto [it, is_new] =
@@ -404,7 +407,7 @@ class Rocprof {
     info_.records_by_category["launch"]++;
   }
 
-  /// Only products of the three sizes are known; they stand in x.
+  /// The tables of counters only have the product of the three sizes; it is stored in x.
   void set_products(size_t row) {
     constexpr auto kTable = TableId::profiled_launches;
     const auto items = whole(kGrid), block = whole(kBlock);
@@ -471,7 +474,8 @@ class Rocprof {
     count_stored("sum");
   }
 
-  /// By the number that traces have used since agents are called "Agent 1"; before, it was the other one.
+  /// An agent has two numbers. Traces use the logical one since they call agents "Agent 1", and used the node
+  /// before. So the node is only taken from tables without a logical number.
   void take_agent() {
     info_.counts.folded["agent"]++;
     const auto number = whole(table_.has(kLogicalNode) ? kLogicalNode : kNode);
@@ -513,7 +517,7 @@ constexpr std::string_view kSumRoles[] = {"counter_collection_stats",
                                           "rccl_api_stats",
                                           "scratch_memory_stats"};
 
-/// Tables of sums look alike; only the file's name tells of what.
+/// All tables of sums look alike; only the name of the file shows what was summed.
 std::string_view sum_role(std::string_view file_name) {
   for (const std::string_view role : kSumRoles) {
     if (has_part(file_name, role)) return role;
@@ -521,7 +525,7 @@ std::string_view sum_role(std::string_view file_name) {
   return kSums;
 }
 
-/// Tables of calls look alike; the domain of the first one tells of what.
+/// All tables of calls look alike; the domain of the first row shows which API it is.
 std::string_view call_role(const RocprofTable& table, std::string_view first_row) {
   const auto fields = header_fields(first_row);
   const auto domain = table.find(kDomain);
@@ -550,7 +554,7 @@ std::string_view role_of(const RocprofTable& table, std::string_view first_row, 
   }
 }
 
-/// The other format of the same tool.
+/// The JSON format of the same tool. It is recognised only to say that it is not supported.
 bool is_json(std::string_view head) {
   constexpr size_t kLook = 256;
   return head.starts_with('{') && has_part(head.substr(0, kLook), "\"rocprofiler-sdk-tool\"");

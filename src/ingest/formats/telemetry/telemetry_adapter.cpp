@@ -1,6 +1,7 @@
 // Time series of devices: `nvidia-smi --query-gpu=... --format=csv`, with and without units, and the tables
-// of `nvidia-smi dmon` and `dcgmi dmon`. One track a device, one row of counters a sample. Column heads are
-// not believed blindly: the column that tells devices apart is the one that does so in the rows.
+// of `nvidia-smi dmon` and `dcgmi dmon`. One track per device; each counter of a sample is one row. Column
+// names alone are not trusted: of the columns that could name the device, the one whose values differ between
+// rows of the same time is taken.
 
 #include <algorithm>
 #include <set>
@@ -64,7 +65,8 @@ Unit unit_of(std::string_view name) {
   return {std::string(name), 0, 1};
 }
 
-/// Units that nvidia-smi and DCGM document for their fields, where neither head nor cell says one.
+/// Units that nvidia-smi and DCGM document for their fields. They are used if neither header nor cell has a
+/// unit.
 struct FieldUnit {
   std::string_view start;
   std::string_view unit;
@@ -101,7 +103,7 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> words
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-/// Serial numbers and addresses are nobody's business.
+/// Serial numbers, addresses and processes identify machines and people, so they are left out.
 Role role_of(std::string_view name) {
   if (one_of(name, {"timestamp", "time", "datetime"})) return Role::kTime;
   if (name == "date") return Role::kDate;
@@ -172,7 +174,7 @@ Fields split_commas(std::string_view line) {
 
 enum class Form { kNone, kQuery, kDmon, kDcgm };
 
-/// What a line begins.
+/// The table that a line is the header of.
 Form form_of(std::string_view line) {
   line = trimmed(line);
   if (line.starts_with('#')) {
@@ -193,7 +195,7 @@ class Telemetry {
   Telemetry(CsvReader& reader, model::RunSink& sink, model::RunInfo& info)
       : reader_(reader), writer_(sink, info), info_(info) {}
 
-  /// The column that tells devices apart, by the rows at the beginning of the text; -1: there is none.
+  /// Names of the columns that tell devices apart in the first rows of the text; empty if none does.
   void set_device_columns(std::vector<std::string> names) { device_columns_ = std::move(names); }
 
   Result<bool> next() {
@@ -273,8 +275,8 @@ class Telemetry {
     }
   }
 
-  /// Of several columns that may name the device, the one that tells devices apart does. The others are what
-  /// they are.
+  /// Several columns may look like the number of the device. The first one that tells devices apart is taken;
+  /// the others are ordinary counters.
   void believe_columns() {
     bool found = false;
     for (Column& column : columns_) {
@@ -315,7 +317,7 @@ class Telemetry {
     return take_sample();
   }
 
-  /// Tables of words; the entity of dcgmi is two words, GPU 0.
+  /// A row of a table whose columns are separated by blanks. dcgmi writes the device as two words: GPU 0.
   Result<void> take_words(std::string_view line) {
     Fields words = split_blanks(line);
     if (form_ == Form::kDcgm && words.size() > 1 && words[0] == "GPU") words.erase(words.begin());
@@ -363,7 +365,7 @@ class Telemetry {
     return writer_.flush_if_large();
   }
 
-  /// Times without a zone count from the first sample.
+  /// Times without a time zone are stored relative to the first sample, because their Unix time is unknown.
   Result<int64_t> start_of(const WallTime& time, const std::string& text) {
     if (!first_ns_) {
       first_ns_ = time.ns;
@@ -413,7 +415,7 @@ class Telemetry {
     std::string_view absent = {};
   };
 
-  /// "74.01 W": a unit in the cell counts more than that of the head.
+  /// "74.01 W": a unit in the cell overrides that of the header.
   static Sample sample_of(const Column& column, std::string_view cell) {
     cell = trimmed(cell);
     std::optional<Unit> unit = column.unit;
@@ -485,7 +487,8 @@ class Telemetry {
 
 // ---- Which column tells devices apart
 
-/// Columns with different values in rows of the same time. With one device none has; then all may be right.
+/// The columns that have different values in rows of the same time. If there is only one device, there are
+/// none, and then every candidate may be right.
 std::vector<std::string> device_columns(std::string_view head) {
   std::set<std::string> found;
   std::vector<Column> columns;
@@ -514,7 +517,7 @@ std::vector<std::string> device_columns(std::string_view head) {
   return {found.begin(), found.end()};
 }
 
-/// Told before the lines are looked at one by one.
+/// A cheap test before the lines are examined one by one.
 bool may_be_telemetry(std::string_view head) {
   for (const char* part : {"power.", "utilization.", "memory.", "temperature.", "clocks", "Entity", "gpu"}) {
     if (has_part(head, part)) return head[0] != '{' && head[0] != '[';

@@ -1,7 +1,7 @@
-// What trtexec writes about a TensorRT engine: layer times (--exportProfile), times of every inference
+// Reads what trtexec writes about a TensorRT engine: layer times (--exportProfile), times of every inference
 // (--exportTimes), layers (--exportLayerInfo), and the metadata that trt-engine-explorer takes from its log.
-// Each is a file with a role of its own; those of one model make one run. Times are decimal milliseconds of
-// six digits: late absolute times are coarse, durations are not.
+// Each is a file with its own role; the files of one model make one run. Times are decimal milliseconds with
+// six digits, so absolute times late in a run are coarse while durations are precise.
 
 #include <charconv>
 #include <optional>
@@ -32,8 +32,8 @@ constexpr std::string_view kProfile = "profile";
 constexpr std::string_view kSummary = "summary";
 constexpr std::string_view kTimes = "times";
 
-/// Milliseconds as a double of nanoseconds: the decimal point moves in the text, so that nothing is rounded
-/// twice.
+/// Milliseconds as a double in nanoseconds. The decimal point is moved in the text, so that the value is
+/// rounded only once.
 std::optional<double> double_ns(std::string_view ms) {
   const size_t e = ms.find_first_of("eE");
   int64_t exponent = 0;
@@ -48,13 +48,13 @@ std::optional<double> double_ns(std::string_view ms) {
   return value;
 }
 
-/// The elements of one large array, in order.
+/// Reads the elements of one large array, in order. Each kind of file has a subclass.
 class Elements {
  public:
   Elements(model::RunSink& sink, model::RunInfo& info) : sink_(sink), info_(info) {}
   virtual ~Elements() = default;
 
-  /// The text around the array.
+  /// Reads the array at `key` and returns the JSON around it. An empty key stands for a top-level array.
   Result<json> read(ByteSource& source, const std::string& key, const ReadOptions& options) {
     JsonArrayLimits limits;
     limits.window_bytes = options.window_bytes;
@@ -89,7 +89,8 @@ class Elements {
     info_.counts.stored++;
     return true;
   }
-  /// The value of a member, which is then no longer among members_; empty if there is none.
+  /// Removes a member and returns its value; empty if there is none. What remains becomes the args of the
+  /// row.
   std::string_view take(std::string_view key) {
     for (auto it = members_.begin(); it != members_.end(); ++it) {
       if (it->key != key) continue;
@@ -111,7 +112,8 @@ class Elements {
     set(table, row, column, text);
     return text != kNull;
   }
-  /// Exact, or kNull and counted: then the text stays with the row.
+  /// The time in ns; kNull if it is missing or impossible. If digits or the whole value are lost, that is
+  /// counted and the text stays in the args.
   int64_t take_ns(std::string_view key) {
     const std::string_view raw = take(key);
     int64_t ns = 0;
@@ -184,6 +186,7 @@ class Profile final : public Elements {
 
  protected:
   bool take_object() override {
+    // One element, normally the first, is {"count": N}: the number of iterations that the layer times sum up.
     if (const auto count = take("count"); !count.empty() && members_.empty() && !iterations_) {
       int64_t n = 0;
       if (!parse_int64(count, n) || n < 0) return drop("bad_count");
@@ -261,7 +264,8 @@ class Times final : public Elements {
     add_enqueue();
     add_copy("H2D", start, take_ns("h2dMs"));
     add_copy("D2H", take_start("startD2hMs"), take_ns("d2hMs"));
-    for (const char* end : {"endH2dMs", "endComputeMs", "endD2hMs"}) take(end);  // start + duration, coarser
+    // The ends are left out: start + duration is more precise.
+    for (const char* end : {"endH2dMs", "endComputeMs", "endD2hMs"}) take(end);
     info_.records_by_category["inference"]++;
     return set_rest(TableId::spans, inference, spans::args) && stored();
   }
@@ -289,7 +293,7 @@ class Times final : public Elements {
     if (start == kNull) return;
     add_span("enqueue", model::SpanKind::runtime, start, end == kNull || end < start ? kNull : end - start);
   }
-  /// Transfers are switched off as a rule; then they take no time, and there was none.
+  /// Transfers are usually switched off. trtexec then writes a duration of 0, and there was no copy.
   void add_copy(const char* name, int64_t start, int64_t duration) {
     constexpr auto kTable = TableId::copies;
     if (start == kNull || duration == kNull || duration == 0) return;
@@ -303,7 +307,7 @@ class Times final : public Elements {
   int64_t constant(const char* text) {
     return texts_.keyed(text, [&] { return batch_->add_string(text); });
   }
-  /// Six digits of the latest time.
+  /// The step of the sixth digit at the latest time: that is how coarse absolute times are.
   int64_t resolution_ns() const {
     int64_t step = 1;
     while (step <= last_start_ns_ / 1'000'000) step *= 10;
@@ -317,7 +321,7 @@ class Times final : public Elements {
 
 /// Shapes and types of a layer's inputs or outputs.
 void set_tensors(model::Batch& batch, size_t row, std::string_view raw, int shapes_column, int types_column) {
-  constexpr size_t kMaxParsedBytes = 1 << 20;  // a tree takes thirty times its text; the args have all of it
+  constexpr size_t kMaxParsedBytes = 1 << 20;  // a tree takes 30 times its text; the args keep it all
   const json tensors = raw.empty() || raw.size() > kMaxParsedBytes ? json() : parse_small_json(raw);
   if (!tensors.is_array()) return;
   json shapes = json::array();
@@ -351,7 +355,7 @@ class Layers final : public Elements {
         return false;
       }
     }
-    for (const JsonMember& member : members_) {  // names and places of the tensors stay in the args
+    for (const JsonMember& member : members_) {  // the tensors with their names stay in the args, too
       if (member.key == "Inputs") set_tensors(*batch_, row, member.raw, layers::shapes, layers::dtypes);
       if (member.key == "Outputs")
         set_tensors(*batch_, row, member.raw, layers::output_shapes, layers::output_dtypes);
