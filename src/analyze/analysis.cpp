@@ -1,3 +1,7 @@
+// Makes the answer of an analysis in two steps. measure() computes the metrics of every device in the window;
+// rules need only that. analysis_of() then adds what people read: limiters, gaps, steps and the tables.
+// Tables are cut to `top` rows, and what is cut off is summed up in not_shown, so every table still adds up.
+
 #include "analyze/analysis.h"
 
 #include <algorithm>
@@ -27,7 +31,8 @@ std::optional<std::string> text_or_none(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-/// Entry of a device in run.json; of several ranks' files the first that has it. null if there is none.
+/// The entry of a device in run.json: preferably that of its own rank, otherwise the first with its number;
+/// null if there is none. A device without a number gets the only entry if there is just one.
 json hardware_of(const json& document, const Device& device) {
   const json& all = document["hardware"]["devices"];
   const json* found = nullptr;
@@ -95,7 +100,7 @@ std::map<std::string, int64_t> causes_of(const DeviceState& state, const Interva
   return causes;
 }
 
-/// The longest first, of equal ones the first.
+/// The longest gaps first; equally long ones in order of time.
 std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSet& window, size_t most) {
   std::vector<IdlePiece> pieces;
   for (const IdlePiece& piece : state.idle) {
@@ -111,7 +116,8 @@ std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSe
   return pieces;
 }
 
-/// To be looked at in a viewer.
+/// The longest gaps with their cause and the work that ended them, so that they can be found in a trace
+/// viewer.
 std::vector<GapAnswer> longest_gaps(const Timeline& run, const DeviceState& state, const IntervalSet& window,
                                     size_t most) {
   static constexpr const char* kTables[] = {"kernels", "copies", "spans"};
@@ -161,8 +167,8 @@ std::vector<std::string> sorted_texts(const std::set<uint32_t>& ids, const Names
   return texts;
 }
 
-/// Which tables the work of a device is in, and the names that the decomposition takes for communication and,
-/// of spans, for copies.
+/// Which tables the work of a device is in, and which names count as communication or, for spans, as copies.
+/// With this, SQL over the tables can reproduce the figures.
 WorkSources work_sources(const Device& device, const Names& names) {
   std::array<int64_t, 3> rows{};
   std::set<uint32_t> communication, copies;
@@ -196,7 +202,7 @@ DeviceAnswer device_answer(const MeasuredDevice& measured, const Timeline& run, 
   return out;
 }
 
-/// Of the device with the largest first one.
+/// The limiters of one device: the one whose largest limiter has the largest share.
 std::vector<LimiterAnswer> limiters_of(const Measured& measured) {
   const MeasuredDevice* most = nullptr;
   std::vector<Limiter> best;
@@ -213,7 +219,7 @@ std::vector<LimiterAnswer> limiters_of(const Measured& measured) {
   return out;
 }
 
-/// Appends the first rows of a table; what the others come to.
+/// Appends the first `top` rows to the list and returns the sum of the others.
 template <class Row, class Answer, class ToAnswer, class Time>
 LeftOut add_top_rows(const std::vector<Row>& rows, int64_t top, std::vector<Answer>& list,
                      ToAnswer&& to_answer, Time&& time) {

@@ -34,7 +34,6 @@ Result<void> mark_complete(const std::string& folder) {
 }
 
 // ---- In memory
-// ------------------------------------------------------------------------------------------------------
 
 Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string& folder,
                         const SpanForest& spans) {
@@ -111,7 +110,6 @@ Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::strin
 }
 
 // ---- From the facts
-// -------------------------------------------------------------------------------------------------
 
 /// The columns of SpanRecord, in its order. Instants have no duration.
 constexpr char kSortedSpans[] =

@@ -1,3 +1,10 @@
+// Fits a clock to another one from limits of its offset. Steps: thin out the limits, split them into runs
+// between two settings of the clock (clock_segments.h), find the allowed lines of each run (offset_lines.h),
+// and publish the line in the middle with a bound that holds for every allowed line. The difficult part is a
+// clock that was set: the same clock time may then occur twice, so stretches that several settings could have
+// shown are published as in doubt, with a bound that covers them all. long double is used because differences
+// of int64 times do not always fit into int64.
+
 #include "assemble/clock_fit.h"
 
 #include <algorithm>
@@ -9,10 +16,10 @@
 namespace nl::assemble {
 namespace {
 
-constexpr double kRoundingNs = 2;        // whole nanoseconds, twice
-constexpr size_t kMostLimits = 100'000;  // beyond these only the tightest of each window count
+constexpr double kRoundingNs = 2;        // the offset and the drift term are each rounded to whole ns
+constexpr size_t kMostLimits = 100'000;  // if there are more, only the tightest of each window are used
 constexpr size_t kKeptOfWindow = 2;
-constexpr ptrdiff_t kTelling = 4;  // limits on the far side of a contradiction that tell what it is
+constexpr ptrdiff_t kTelling = 4;  // so many limits beyond a contradiction show whether the clock was set
 
 int64_t saturated(long double value) {
   if (value >= static_cast<long double>(INT64_MAX)) return INT64_MAX;
@@ -33,7 +40,6 @@ long double offset_at(const ClockSegment& segment, int64_t time_ns) {
 }  // namespace
 
 // ---- Evidence
-// ----------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -89,7 +95,6 @@ void ClockEvidence::add_collective(int64_t start, int64_t end, int64_t other_sta
 }
 
 // ---- Fit
-// ---------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -111,7 +116,8 @@ void keep_tightest(std::vector<OffsetLimit> window, std::vector<OffsetLimit>& ke
   }
 }
 
-/// Fewer limits only widen the bound. Windows hold equally many.
+/// Keeps the tightest limits of each window. Leaving out limits is safe: it can only widen the bound. All
+/// windows have the same number of limits.
 std::vector<OffsetLimit> thinned(const std::vector<OffsetLimit>& limits) {
   if (limits.size() <= kMostLimits) return limits;
   const size_t size = (limits.size() * 4 * kKeptOfWindow + kMostLimits - 1) / kMostLimits;
@@ -168,11 +174,12 @@ class Fitter {
                         [&](const OffsetLimit& limit) { return violates(limit, assumed, 0); });
   }
 
-  /// Times that a setting of the clock may have shown.
+  /// The clock times that may have been shown between two settings of the clock. Below, "setting" means such
+  /// a stretch, in which the clock ran undisturbed.
   struct Reach {
     int64_t first, last;
   };
-  /// Limits by number.
+  /// Limits of one setting, by their index.
   using Members = std::vector<size_t>;
 
   void add_segments(const ClockSegmenter& segmenter) {
@@ -205,7 +212,8 @@ class Fitter {
     return settings;
   }
 
-  /// What lies between two runs, at a time that only one setting of the clock can have shown, is of that one.
+  /// Limits between two runs could belong to either. If only one setting can have shown the time of a limit,
+  /// it belongs to that one.
   bool settle_between(const ClockSegmenter& segmenter, const std::vector<Reach>& reach,
                       std::vector<Members>& members) const {
     bool any = false;
@@ -254,8 +262,8 @@ class Fitter {
     segment.drift_ppm = static_cast<double>(line.slope * 1e6L);
   }
 
-  /// The distance to the farthest line is convex in time: between the ends it is below the straight line
-  /// through its values there.
+  /// The distance to the farthest allowed line is convex in time. So between the two ends of the evidence it
+  /// never exceeds the straight line through its values at these ends, and two values are enough for a bound.
   static void set_bounds(const OffsetLines& lines, const OffsetLine& line, long double x0, long double x1,
                          ClockSegment& segment) {
     if (!lines.has_lower() || !lines.has_upper()) return;
@@ -277,7 +285,8 @@ class Fitter {
     return settings;
   }
 
-  /// Those of its evidence, and while it may have lasted before the next one was seen.
+  /// The times of the evidence of each setting, extended by how long it may have lasted before the next one
+  /// was seen.
   static std::vector<Reach> reaches(const ClockSegmenter& segmenter,
                                     const std::vector<ClockSegment>& settings) {
     std::vector<Reach> all;
@@ -297,8 +306,8 @@ class Fitter {
     return all;
   }
 
-  /// Settings side by side in the order of the clock's own times. A time that several settings may have shown
-  /// is in doubt, and so is one that none shows.
+  /// Divides the clock's own times into segments. A time that several settings may have shown is in doubt,
+  /// and so is a time that none has shown.
   static std::vector<ClockSegment> lay_out(const std::vector<ClockSegment>& settings,
                                            const std::vector<Reach>& reaches,
                                            const std::vector<Reach>& sure) {
@@ -351,7 +360,7 @@ class Fitter {
     return segment;
   }
 
-  /// How far the first setting may be from the truth if another one was shown.
+  /// The largest possible error of the first setting, if in truth another one was shown.
   static double doubt(const std::vector<const ClockSegment*>& shown, int64_t time_ns) {
     double most = 0;
     for (const ClockSegment* s : shown) {
@@ -362,8 +371,8 @@ class Fitter {
     return most;
   }
 
-  /// A contradiction so near to an end of a run that it cannot be told from a clock that was set there:
-  /// beyond the last limit of its side nothing is guaranteed.
+  /// The times for which a bound can be guaranteed. A contradiction very near to an end of a run may mean
+  /// that the clock was set there, so beyond the nearest reliable limits of that side nothing is guaranteed.
   static std::vector<Reach> sure_reaches(const ClockSegmenter& segmenter,
                                          const std::vector<Members>& members) {
     std::vector<Reach> sure(members.size(), Reach{INT64_MIN, INT64_MAX});
@@ -393,7 +402,8 @@ class Fitter {
     }
   }
 
-  /// Residuals of what is sound, violations of all. In a transition nothing can be said.
+  /// Computes residuals of the valid limits and violations of all limits. Transitions are left out, because
+  /// there the offset is unknown.
   void judge() {
     std::vector<int64_t> residuals;
     for (const OffsetLimit& limit : limits_) {
@@ -430,7 +440,6 @@ bool brackets_prove_same_clock(const ClockFit& fit) {
 }
 
 // ---- Answers
-// -----------------------------------------------------------------------------------------------------
 
 int64_t ClockSegment::map(int64_t time_ns) const {
   return saturated(static_cast<long double>(time_ns) + offset_at(*this, time_ns));
@@ -485,7 +494,7 @@ EarlyStart classify_early_start(const KernelTimes& kernel, const ClockFit& fit, 
   if (fit.is_corrupt(record)) return EarlyStart::kRecordCorruption;
   const bool mapped = fit.consistent && !fit.segments.empty();
   if (kernel.start < kernel.launch_start) {
-    // A nanosecond is lost to rounding.
+    // Rounding may lose one nanosecond.
     const bool explained = mapped && fit.map(kernel.start) >= kernel.launch_start - 1;
     return explained ? EarlyStart::kClockError : EarlyStart::kRecordCorruption;
   }

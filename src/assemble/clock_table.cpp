@@ -1,3 +1,8 @@
+// Collects the evidence for clock fits and writes the table clock_fits. A device is fitted to its host by
+// causality: no kernel starts before its launch, and no synchronising call returns before the kernels it
+// waits for. Ranks are fitted to each other by collectives, starting at the lowest rank and going on from
+// each rank that is fitted, so a rank that shares no collective with the first one is still reached.
+
 #include "assemble/clock_table.h"
 
 #include <algorithm>
@@ -16,7 +21,7 @@ using store::Chunk;
 using store::Connection;
 namespace columns = model::clock_fits;
 
-// Of a device; beyond, the tightest of each two neighbours.
+// Kernels kept per device. When there are more, only the tightest of each two neighbours is kept.
 constexpr size_t kMostKernels = 400'000;
 constexpr size_t kFewKernels = 16'384;
 
@@ -30,9 +35,8 @@ struct FitRow {
 };
 
 // ---- Devices
-// -----------------------------------------------------------------------------------------------------
 
-/// A kernel with its launch, or a call that waits for all work of the device.
+/// Kernels with their launches, and calls that wait for all work of the device.
 struct DeviceEvidence {
   struct Kernel {
     int64_t launch, start, end;
@@ -63,7 +67,7 @@ constexpr char kSound[] =
     " WHERE k.start_ns IS NOT NULL AND k.dur_ns >= 0 AND k.device IS NOT NULL AND k.graph_id IS NULL "
     "AND abs(k.start_ns) < 4000000000000000000 AND k.dur_ns < 4000000000000000000";
 
-/// Calls that return when all work of the current device has ended. nsys names them with a version behind.
+/// Calls that return when all work of the current device has ended. nsys appends a version to these names.
 constexpr char kSyncs[] =
     "SELECT track_id, start_ns, start_ns + dur_ns FROM spans WHERE kind = 'runtime' AND dur_ns >= 0 AND "
     "(starts_with(name, 'cudaDeviceSynchronize') OR starts_with(name, 'hipDeviceSynchronize') OR "
@@ -75,7 +79,7 @@ void sort_by_launch(std::vector<DeviceEvidence::Kernel>& kernels) {
   });
 }
 
-/// Of each two neighbours the one that starts sooner after its launch.
+/// Keeps the one of each two neighbours that starts sooner after its launch: it is the tighter limit.
 void halve(std::vector<DeviceEvidence::Kernel>& kernels) {
   sort_by_launch(kernels);
   const auto delay = [](const DeviceEvidence::Kernel& k) {
@@ -114,7 +118,7 @@ class DeviceReader {
     return track >= 0 && at < clocks_.size() ? clocks_[at] : 0;
   }
 
-  /// Row n of kernel_links is about row n of kernels: three scans and no join.
+  /// Row n of kernel_links belongs to row n of kernels, so three scans are enough and no join is needed.
   Result<void> read_in_order() {
     std::vector<int64_t> starts;
     NL_CHECK(connection_.stream("SELECT start_ns FROM spans", [&](const Chunk& chunk) -> Result<void> {
@@ -139,8 +143,8 @@ class DeviceReader {
     return read_kernels(from, [](int64_t start) { return start; });
   }
 
-  /// `from` begins with the column that `launch_of` makes the start of the launch of; kNull where there is
-  /// none.
+  /// `from` begins with a column. `launch_of` turns its value into the start of the launch, or kNull if there
+  /// is none.
   template <class LaunchOf>
   Result<void> read_kernels(const std::string& from, LaunchOf launch_of) {
     const std::string sql = "SELECT k.device, k.track_id, k.start_ns, k.start_ns + k.dur_ns, " + from +
@@ -156,7 +160,7 @@ class DeviceReader {
     });
   }
 
-  /// Of clocks with one device: with several nothing says which one a call waits for.
+  /// Only for clocks with one device: if there are several, nothing says which one a call waits for.
   Result<void> read_syncs() {
     std::map<int32_t, std::vector<DeviceEvidence*>> by_clock;
     for (auto& [key, device] : devices_) by_clock[key.first].push_back(&device);
@@ -177,7 +181,7 @@ class DeviceReader {
   int64_t violations_ = 0;
 };
 
-/// Records are launches in their order; a sync is evidence of the last kernel launched before it.
+/// The records are the launches in order. A sync is evidence for the last kernel that was launched before it.
 ClockEvidence evidence_of(DeviceEvidence& device) {
   auto& kernels = device.kernels;
   sort_by_launch(kernels);
@@ -196,8 +200,8 @@ ClockEvidence evidence_of(DeviceEvidence& device) {
   return evidence;
 }
 
-/// With limits of one side nothing contradicts a corrupt record, and one would move all the others: what is
-/// far beyond nearly all is left out.
+/// If all limits are lower ones, nothing contradicts a corrupt record, and a single one would shift the whole
+/// fit. So limits above ten times the 90th percentile, and above 100 us, are left out.
 void drop_isolated(ClockEvidence& evidence) {
   const auto is_upper = [](const OffsetLimit& limit) { return limit.side == LimitSide::kUpper; };
   if (evidence.limits.empty() || std::any_of(evidence.limits.begin(), evidence.limits.end(), is_upper))
@@ -213,7 +217,8 @@ void drop_isolated(ClockEvidence& evidence) {
   });
 }
 
-/// A clock that is off shows in many launches; a few are records that are off. With a bound fewer must do.
+/// Decides whether the clock is wrong or only some records. A wrong clock shows in many launches: half of
+/// them, or one in twenty if the fit has a bound and is therefore more reliable.
 bool is_clock_error(const ClockFit& fit) {
   if (!fit.consistent || fit.keeps_assumed) return false;
   const int64_t wrong = fit.violations_before - static_cast<int64_t>(fit.corrupt.size());
@@ -233,7 +238,8 @@ FitRow device_row(int32_t clock, int32_t number, DeviceEvidence& device,
   return row;
 }
 
-/// Where every kernel starts after its launch, the tightest few say as much as all.
+/// If every kernel starts after its launch, the tightest few are enough. Only if some start too early are the
+/// kernels read again with a higher limit.
 Result<std::vector<FitRow>> device_rows(Connection& connection, const std::vector<store::ClockBase>& clocks) {
   std::vector<FitRow> rows;
   NL_TRY(const auto of_tracks, clocks_of_tracks(connection));
@@ -248,7 +254,6 @@ Result<std::vector<FitRow>> device_rows(Connection& connection, const std::vecto
 }
 
 // ---- Ranks
-// -------------------------------------------------------------------------------------------------------
 
 /// A collective as two ranks saw it.
 struct Pair {
@@ -268,6 +273,8 @@ class RankFitter {
     std::set<int32_t> waiting;
     for (size_t i = 1; i < clocks_.size(); i++) waiting.insert(clocks_[i].clock);
     std::vector<int32_t> reached = {clocks_.front().clock};
+    // Breadth first: each clock is fitted over as few steps as possible, because every step adds to the
+    // bound.
     for (size_t next = 0; next < reached.size(); next++) {
       for (const int32_t clock : same_as(reached[next], waiting)) {
         fits_[clock] = same_clock(clock, reached[next]);
@@ -299,7 +306,7 @@ class RankFitter {
                          [&](const RankClock& c) { return c.clock == clock; });
   }
 
-  /// Waiting clocks that are the one that is reached under another number.
+  /// Waiting clocks that are the same clock as the reached one, under another number.
   std::vector<int32_t> same_as(int32_t reached, const std::set<int32_t>& waiting) const {
     const std::string& identity = clock_of(reached).identity;
     std::vector<int32_t> same;
@@ -321,7 +328,7 @@ class RankFitter {
     return fit;
   }
 
-  /// Collectives that waiting clocks share with one that is reached.
+  /// Collectives that waiting clocks share with a reached one.
   std::map<int32_t, std::vector<Pair>> pairs_with(int32_t reached, const std::set<int32_t>& waiting) const {
     std::map<int32_t, std::vector<Pair>> pairs;
     for (const CollectiveInstance& instance : matched_.instances) {
@@ -356,7 +363,7 @@ class RankFitter {
   struct Seen {
     int64_t start, end, uncertain;
   };
-  /// Nothing if it is not known how good the times are.
+  /// The call's times on the reference clock; nothing if their accuracy is unknown.
   std::optional<Seen> on_reference(int32_t clock, const CollectiveCall& call) const {
     const auto it = fits_.find(clock);
     if (it == fits_.end()) return Seen{call.start_ns, call.end_ns, 0};
@@ -366,7 +373,7 @@ class RankFitter {
     return Seen{fit.map(call.start_ns), fit.map(call.end_ns), std::max(*a, *b)};
   }
 
-  /// What stored times and bases say.
+  /// The offset that follows from the bases of the clocks, without any fit.
   int64_t assumed_offset(int32_t clock) const {
     int64_t offset = 0;
     return __builtin_sub_overflow(clock_of(clock).base_ns, clocks_.front().base_ns, &offset) ? 0 : offset;
@@ -437,7 +444,6 @@ Result<std::vector<FitRow>> rank_rows(Connection& connection, const std::vector<
 }
 
 // ---- Table
-// -------------------------------------------------------------------------------------------------------
 
 int64_t or_null(std::optional<int64_t> value) {
   return value.value_or(kNull);
@@ -518,7 +524,6 @@ Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, cons
 }
 
 // ---- Reading it
-// --------------------------------------------------------------------------------------------------
 
 Result<LoadedFits> load_clock_fits(Connection& connection, const std::vector<store::ClockBase>& clocks) {
   LoadedFits fits;

@@ -90,7 +90,6 @@ std::optional<int64_t> dtype_bytes(std::string_view dtype) {
 }
 
 // ---- Loading
-// -----------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -191,7 +190,6 @@ Result<std::vector<CollectiveCall>> load_collectives(store::Connection& connecti
 }
 
 // ---- Matching
-// ----------------------------------------------------------------------------------------------------
 
 namespace {
 

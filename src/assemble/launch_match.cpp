@@ -1,3 +1,8 @@
+// Matches replayed launches to traced ones. Launches become numbers ("kinds"): two launches are of one kind
+// if they look the same. The two sequences of kinds are aligned like texts in a diff, first with strict
+// kinds, then with weaker ones for what is left. A wrong match is worse than none, so matches in runs of
+// equal launches are dropped if they could be made in another way.
+
 #include "assemble/launch_match.h"
 
 #include <algorithm>
@@ -22,13 +27,14 @@ size_t cast_length(std::string_view name, size_t at) {
   return std::all_of(type.begin(), type.end(), in_type) ? end + 1 - at : 0;
 }
 
-/// A number with what some demanglers put behind it: 128ul.
+/// Length of the digits at `at`.
 size_t number_length(std::string_view name, size_t at) {
   size_t end = at;
   while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])) != 0) end++;
   return end - at;
 }
 
+/// Length of a suffix that some demanglers put after a number: the ul of 128ul.
 size_t suffix_length(std::string_view name, size_t at) {
   size_t end = at;
   while (end < name.size() &&
@@ -61,7 +67,7 @@ std::string spelled_alike(std::string_view name) {
 
 namespace {
 
-/// Where the bracket that closes at `end` opens.
+/// The position of the opening bracket that matches the closing one at `end`.
 size_t opening(std::string_view name, size_t end, char open, char close) {
   int depth = 0;
   for (size_t i = end + 1; i-- > 0;) {
@@ -71,7 +77,7 @@ size_t opening(std::string_view name, size_t end, char open, char close) {
   return std::string_view::npos;
 }
 
-/// Without a pair of brackets at its end.
+/// The name without a pair of brackets and their content at its end.
 std::string_view without_tail(std::string_view name, char open, char close) {
   if (name.empty() || name.back() != close) return name;
   const size_t begin = opening(name, name.size() - 1, open, close);
@@ -101,7 +107,7 @@ namespace {
 using Kind = uint32_t;
 constexpr uint32_t kNone = UINT32_MAX;
 
-/// Which parts of the shapes the two sides can be compared by.
+/// Which properties of launches are compared.
 struct Comparison {
   bool by_function = false;
   bool all_sizes = true;  ///< x, y and z; else the numbers of blocks and threads
@@ -125,7 +131,7 @@ std::string text_of(const LaunchShape& launch, const Comparison& by) {
   return by.ranges ? text + "," + launch.ranges : text;
 }
 
-/// Launches of one side as numbers: equal ones are of one kind.
+/// The launches of one side as kinds.
 struct Sequence {
   std::vector<Kind> kinds;
   std::vector<uint32_t> launches;  ///< where each stands among all launches of its side
@@ -151,7 +157,8 @@ Sequence whole(const std::vector<Kind>& kinds, const std::vector<bool>& skip) {
   return all;
 }
 
-/// Those of one side whose kind the other has, too: a profiler is often told to replay some kernels only.
+/// The launches of one side whose kind the other side has, too. Others would only disturb the alignment: a
+/// profiler is often told to replay only some kernels.
 Sequence shared(const Sequence& side, const Sequence& other) {
   std::vector<Kind> known = other.kinds;
   std::sort(known.begin(), known.end());
@@ -164,8 +171,9 @@ Sequence shared(const Sequence& side, const Sequence& other) {
   return kept;
 }
 
-/// Aligns two sequences: first what stands in a neighbourhood that neither side has twice, then from there
-/// outwards, then in the gaps.
+/// Aligns two sequences. First come anchors: neighbourhoods that occur exactly once on each side. From there
+/// the alignment grows as long as both sides are equal; the gaps are aligned with shorter and shorter
+/// neighbourhoods and at last by edit distance.
 class Alignment {
  public:
   Alignment(const Sequence& a, const Sequence& b) : a_(a.kinds), b_(b.kinds), to_(a.kinds.size(), kNone) {
@@ -175,8 +183,8 @@ class Alignment {
   const std::vector<uint32_t>& places() const { return to_; }
 
  private:
-  static constexpr size_t kWidest = 32;        // launches on each side of a neighbourhood
-  static constexpr int64_t kMostEdits = 1500;  // of a gap without anchors
+  static constexpr size_t kWidest = 32;        // launches of the widest neighbourhood
+  static constexpr int64_t kMostEdits = 1500;  // in a gap without anchors; memory grows with the square
 
   struct Pair {
     uint32_t a, b;
@@ -184,8 +192,7 @@ class Alignment {
 
   void take(size_t a, size_t b) { to_[a] = static_cast<uint32_t>(b); }
 
-  /// Neighbourhoods of `width` launches to the right; where each begins if it is there once, kNone if more
-  /// often.
+  /// Where each neighbourhood of `width` launches begins; kNone if it occurs more than once.
   static std::unordered_map<uint64_t, uint32_t> once(const std::vector<Kind>& kinds, size_t from, size_t to,
                                                      size_t width) {
     std::unordered_map<uint64_t, uint32_t> places;
@@ -205,9 +212,9 @@ class Alignment {
                       b_.begin() + static_cast<ptrdiff_t>(b));
   }
 
-  /// The longest row of pairs in which both sides grow.
+  /// The longest chain of pairs that is increasing on both sides.
   static std::vector<Pair> increasing(const std::vector<Pair>& pairs) {
-    std::vector<size_t> ends;  // of the best rows by length
+    std::vector<size_t> ends;  // the last pair of the best chain of each length
     std::vector<size_t> before(pairs.size(), kNone);
     for (size_t i = 0; i < pairs.size(); i++) {
       const auto it = std::lower_bound(ends.begin(), ends.end(), pairs[i].b,
@@ -247,7 +254,7 @@ class Alignment {
     if (row.empty()) return align(a0, a1, b0, b1, width / 2);
     size_t a = a0, b = b0;
     for (const Pair& anchor : row) {
-      if (anchor.a < a || anchor.b < b) continue;  // taken by the run of the one before
+      if (anchor.a < a || anchor.b < b) continue;  // already matched by growing from the anchor before
       align(a, anchor.a, b, anchor.b, width / 2);
       a = anchor.a;
       b = anchor.b;
@@ -256,11 +263,12 @@ class Alignment {
     align(a, a1, b, b1, width / 2);
   }
 
-  /// A gap without anchors: the shortest way of deletions and insertions (Myers), if it is short.
+  /// A gap without anchors: the shortest edit script (Myers). If it needs more than kMostEdits, the gap stays
+  /// unmatched.
   void fill(size_t a0, size_t a1, size_t b0, size_t b1) {
     const auto rows = static_cast<int64_t>(a1 - a0), columns = static_cast<int64_t>(b1 - b0);
     const int64_t most = std::min<int64_t>(rows + columns, kMostEdits);
-    // reached[d][k + d]: how far into a the best way with d edits comes on the diagonal k = a - b.
+    // reached[d][k + d]: how far into a the best path with d edits gets on the diagonal k = a - b.
     std::vector<std::vector<int64_t>> reached;
     for (int64_t d = 0; d <= most; d++) {
       auto& now = reached.emplace_back(static_cast<size_t>(2 * d + 1));
@@ -273,7 +281,7 @@ class Alignment {
     }
   }
 
-  /// Where the way with d edits enters the diagonal k.
+  /// Where the path with d edits enters the diagonal k.
   static int64_t begin_of(const std::vector<std::vector<int64_t>>& reached, int64_t d, int64_t k) {
     if (d == 0) return 0;
     const auto& before = reached[static_cast<size_t>(d - 1)];
@@ -282,7 +290,7 @@ class Alignment {
     return from_b ? at(k + 1) : at(k - 1) + 1;
   }
 
-  /// Back along the way: all steps on a diagonal are pairs.
+  /// Goes back along the path: every step along a diagonal is a pair.
   void take_way(const std::vector<std::vector<int64_t>>& reached, int64_t d, int64_t k, size_t a0,
                 size_t b0) {
     for (; d >= 0; d--) {
@@ -309,7 +317,7 @@ class Alignment {
 
 namespace {
 
-/// Where launches without a match would stand: behind the place of the last one that has one.
+/// Where a launch without a match is expected: just after the place of the last launch that has one.
 std::vector<uint32_t> expected_places(const std::vector<uint32_t>& places) {
   std::vector<uint32_t> expected(places.size(), 0);
   uint32_t last = 0;
@@ -320,7 +328,7 @@ std::vector<uint32_t> expected_places(const std::vector<uint32_t>& places) {
   return expected;
 }
 
-constexpr uint32_t kNear = 16;  // launches that two streams may overtake each other by
+constexpr uint32_t kNear = 16;  // how far launches of two streams may overtake each other
 
 /// Places that are still free, by kind, in order.
 using FreePlaces = std::unordered_map<Kind, std::vector<uint32_t>>;
@@ -336,8 +344,8 @@ uint32_t only_near(const FreePlaces& free, Kind kind, uint32_t expected) {
   return next != places->second.end() && *next <= expected + kNear ? kNone : *it;
 }
 
-/// Launches of one kind in a row of which only some have a match could as well be matched otherwise: none of
-/// them is sure.
+/// If only some launches in a run of equal ones have a match, they could be matched in another way just as
+/// well. Then none of the run is certain.
 std::vector<bool> unsure(const std::vector<Kind>& kinds, const std::vector<bool>& matched) {
   std::vector<bool> doubt(kinds.size(), false);
   for (size_t begin = 0, end = 0; begin < kinds.size(); begin = end) {
@@ -363,10 +371,10 @@ class LaunchMatcher {
     by.all_sizes = has_all_sizes(replayed_) && has_all_sizes(traced_);
     by.ranges = ranges_help(by);
     match(by);
-    by.by_function = true;  // for names that one side cuts or spells otherwise
+    by.by_function = true;  // for names that one side shortens or spells differently
     match(by);
     if (!by.ranges) return std::move(matches_);
-    by.ranges = false;  // for launches outside the ranges of the other side
+    by.ranges = false;  // for launches that are outside of these ranges on the other side
     match(by);
     return std::move(matches_);
   }
@@ -377,7 +385,8 @@ class LaunchMatcher {
                        [](const LaunchShape& launch) { return launch.grid[1] >= 0 && launch.block[1] >= 0; });
   }
 
-  /// If most replayed launches can still be found when their ranges have to agree.
+  /// Ranges are only compared if at least nine of ten replayed launches can still be found then: the two
+  /// programs may have been marked differently.
   bool ranges_help(Comparison by) const {
     const auto has = [](const LaunchShape& launch) { return !launch.ranges.empty(); };
     if (std::none_of(replayed_.begin(), replayed_.end(), has)) return false;
@@ -415,7 +424,7 @@ class LaunchMatcher {
     for (const uint32_t launch : right.launches) settled_traced_[launch] = true;
   }
 
-  /// Which launches it has found a place for.
+  /// Matches launches that moved a little. Returns which launches it has found a place for.
   static std::vector<bool> match_moved(const Sequence& left, const Sequence& right,
                                        std::vector<uint32_t>& places) {
     const auto expected = expected_places(places);

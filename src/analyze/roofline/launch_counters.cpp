@@ -1,3 +1,8 @@
+// Turns the counters of replayed launches into figures by kernel. Counters are first mapped to meanings,
+// because their names change with every tool and version. Shares and rates are averaged with the replayed
+// time as weight; operations and bytes are summed. The roofline only uses launches that have both operations
+// and bytes, so its two sides always describe the same work.
+
 #include "analyze/roofline/launch_counters.h"
 
 #include <algorithm>
@@ -35,7 +40,8 @@ struct CountedLaunch {
   std::optional<int64_t> source_id = {};
 };
 
-/// One value a meaning; of several names the first in the table of names counts.
+/// The values of one launch, one per meaning. If several counters have the same meaning, the one that comes
+/// first in the table of names counts.
 class Values {
  public:
   explicit Values(const CounterNames& names) : names_(names), values_(names.meanings().size()) {}
@@ -62,7 +68,7 @@ class Values {
   std::vector<Entry> values_;
 };
 
-/// Shares and rates: means over launches, weighted by their time.
+/// A share or rate; the answer has the mean over launches, weighted by their time.
 struct Figure {
   const char* key;
   const char* meaning;
@@ -84,7 +90,7 @@ constexpr Figure kFigures[] = {
     {"sm_clock_hz", "sm_clock", &CountedKernel::sm_clock_hz}};
 constexpr size_t kFigureCount = std::size(kFigures);
 
-/// Operations by data type, and what no counter of the file counts.
+/// Operations by data type, and the types that no counter of the file counts.
 struct Operations {
   std::map<std::string, double> by_type;
   std::set<std::string> not_counted;
@@ -96,7 +102,7 @@ struct Operations {
   }
 };
 
-/// Counted, or a rate of the clock times the time.
+/// The counter itself or, if the file only has a rate per cycle, that rate times the cycles of the launch.
 std::optional<double> counted(const Values& values, const std::string& meaning,
                               const std::optional<int64_t>& ns) {
   if (const auto count = values.get(meaning)) return count;
@@ -119,7 +125,7 @@ void add_threads(const Values& values, const std::optional<int64_t>& ns, Operati
   }
 }
 
-/// The whole of a type, or the sum of its parts by type of the result.
+/// The counter of the type or, if there is none, the sum of its counters by type of the result.
 std::optional<double> tensor_operations(const Values& values, const std::string& type) {
   if (const auto all = values.get("tensor_ops_" + type)) return all;
   std::optional<double> sum;
@@ -131,7 +137,7 @@ std::optional<double> tensor_operations(const Values& values, const std::string&
 
 enum class TensorUse { kUnknown, kNone, kLittle, kSome };
 
-/// Up to one percent may be other work of a pipe that the tensor units share.
+/// Up to one percent may be other work on a pipe that is shared with the tensor units.
 constexpr double kLittleTensorPct = 1;
 
 TensorUse tensor_use(const Values& values) {
@@ -157,6 +163,7 @@ Known<Operations> operations_of(const Values& values, const std::optional<int64_
     if (count && *count > 0) out.by_type[type] += *count;
   }
   const TensorUse use = tensor_use(values);
+  // Without tensor operations the sum would be far too low, so no figure is better than a wrong one.
   if (!has_tensor_counts && use == TensorUse::kSome)
     return Absent{"tensor instructions ran, and no counter in the file counts their operations"};
   if (!has_tensor_counts && use != TensorUse::kNone) out.not_counted.insert("tensor");
@@ -207,7 +214,7 @@ struct Sums {
   }
 
  private:
-  /// A launch without a duration has no weight.
+  /// A launch without a duration has weight zero.
   void add_figures(const CountedLaunch& launch, const Values& values) {
     for (size_t i = 0; i < kFigureCount; i++) {
       const auto value = values.get(kFigures[i].meaning);
@@ -247,7 +254,7 @@ Known<int64_t> whole(double value) {
   return static_cast<int64_t>(std::llround(value));
 }
 
-/// The type with the most operations; its peak is the roof.
+/// The type with the most operations. Its peak is used as the roof for all of them.
 std::string main_type(const Operations& operations) {
   std::string type;
   double most = 0;
@@ -279,7 +286,7 @@ class Rows {
 
  private:
   static void add_figures(const Sums& sums, CountedKernel& out) {
-    std::optional<double> sm, memory;  // also where they are not finite
+    std::optional<double> sm, memory;  // even if not finite, unlike the members of `out`
     for (size_t i = 0; i < kFigureCount; i++) {
       const Figure& figure = kFigures[i];
       if (sums.weight[i] <= 0) {
@@ -306,7 +313,8 @@ class Rows {
     out.dram_bytes_per_s = sums.bytes / static_cast<double>(sums.bytes_ns) * kNsInSecond;
   }
 
-  /// Operations, intensity and the share of the roof, over the launches that have all it takes.
+  /// Operations, intensity and the share of the roof, over the launches that have operations, bytes and a
+  /// time.
   void add_roof(const Sums& sums, CountedKernel& out) const {
     const auto& not_counted = sums.operations.not_counted;
     out.not_counted = {not_counted.begin(), not_counted.end()};
@@ -375,7 +383,7 @@ Result<std::vector<CountedLaunch>> read_launches(store::Connection& connection) 
   return launches;
 }
 
-/// Only what the table of names knows, a launch after the other.
+/// Reads only counters that the table of names knows, ordered by launch.
 std::string metrics_sql(const CounterNames& names) {
   std::set<std::string> wanted;
   for (const CounterName& name : names.names()) wanted.insert(name.name);
@@ -416,11 +424,12 @@ class Reader {
                      [](const Sums* a, const Sums* b) { return a->replay_ns > b->replay_ns; });
     return sorted;
   }
-  /// The longest ones.
+  /// The launches with the longest replayed time.
   const std::vector<std::pair<CountedLaunch, Sums>>& top_launches() const { return longest_; }
 
  private:
-  /// All values of the launches before this one are there.
+  /// Counters come ordered by launch, so all launches before this one are complete. Launches without any
+  /// counter are counted, too.
   void finish_until(int64_t launch_id) {
     while (next_ < launches_.size() && launches_[next_].id < launch_id) {
       const CountedLaunch& launch = launches_[next_];
@@ -489,7 +498,7 @@ std::vector<CountedDevice> devices_of(const PeaksByDevice& by_device) {
   return devices;
 }
 
-/// The first kernels, and what the others come to.
+/// Adds the first `top` kernels, and the sum of the others as `not_shown`.
 void add_kernels(const std::vector<const Sums*>& kernels, const Rows& rows, int64_t top,
                  CountersAnswer& answer) {
   for (const Sums* sums : kernels) {

@@ -1,3 +1,9 @@
+// Reads expressions of rules with the engine's own SQL parser. The parser only gives a syntax tree as JSON;
+// the expression itself is never executed as SQL. Three checks keep the language small: only harmless
+// characters reach the parser, only known node kinds and keys are accepted in its tree, and then units are
+// checked. The engine parses all expressions in one statement, and those of the built-in rules were parsed
+// before the build.
+
 #include "analyze/rules/rule_expression.h"
 
 #include <algorithm>
@@ -23,7 +29,7 @@ constexpr int kMaxDepth = 64;
 constexpr char kAllowed[] =
     "allowed are numbers, metrics, + - * /, comparisons, and, or, not, least, greatest, present";
 
-/// Leaves the walk through the tree; caught in this file.
+/// Thrown to leave the recursion through the tree; always caught in this file.
 struct Refused {
   ExpressionFault fault;
 };
@@ -78,7 +84,8 @@ Offset place(const json& node) {
   return it != node.end() && it->is_number_integer() ? offset_of(it->get<int64_t>()) : Offset();
 }
 
-/// The engine leaves out what has its default, so any other key is something that the text asks for.
+/// The engine leaves out keys with their default value. So a key that we do not know means that the text uses
+/// a feature that we do not allow.
 void allow_keys(const json& node, const std::set<std::string_view>& keys) {
   for (const auto& [key, value] : node.items()) {
     if (key == "alias") refuse("a second name is not allowed: " + value.dump().substr(0, 64), place(node));
@@ -110,7 +117,7 @@ ExpressionNode constant(const json& node) {
   return {Kind::kNumber, value["value"].get<double>(), Metric::kCount, offset};
 }
 
-/// "; did you mean …" for a slip of the pen.
+/// "; did you mean …" for a typing mistake.
 std::string nearest_metric(std::string_view name) {
   if (name.size() > 64) return "";
   const auto all = all_metrics();
@@ -155,7 +162,7 @@ ExpressionNode operator_node(const json& node, const std::string& name, std::vec
   return {it->second, 0, Metric::kCount, place(node), std::move(parts)};
 }
 
-/// The engine always says how a call would be ordered; here nothing may be ordered.
+/// The engine always writes order_bys for a call; here it must be empty.
 void check_call(const json& node) {
   allow_keys(node,
              {"class", "type", "query_location", "function_name", "children", "order_bys", "is_operator"});
@@ -225,7 +232,7 @@ Offset syntax_offset(const json& parsed) {
   return position.empty() ? Offset() : offset_of(std::atoll(position.c_str()));
 }
 
-/// The one expression of `SELECT expression`, if nothing else is there.
+/// The single expression of `SELECT expression`. Anything else in the statement is refused.
 const json& only_item(const json& parsed) {
   if (parsed.value("error", true)) refuse(syntax_message(parsed), syntax_offset(parsed));
   const json& statements = parsed.at("statements");
@@ -251,7 +258,7 @@ bool is_logic(Kind kind) {
   return kind >= Kind::kAnd;
 }
 
-/// None: true or false.
+/// The unit of an amount; none for a condition, which is true or false.
 using Type = std::optional<Unit>;
 
 Type type_of(const ExpressionNode& node);
@@ -382,7 +389,7 @@ bool compare(Kind kind, double a, double b) {
 
 Known<bool> truth_of(const ExpressionNode& node, const MetricSet& metrics, const std::string& text);
 
-/// and, or: up to the first part that decides, or that is unknown.
+/// and, or: evaluates the parts up to the first one that decides the result or is unknown.
 Known<bool> chain_of(const ExpressionNode& node, const MetricSet& metrics, const std::string& text) {
   const bool decides = node.kind == Kind::kOr;
   for (const auto& part : node.parts) {
@@ -402,7 +409,7 @@ Known<bool> truth_of(const ExpressionNode& node, const MetricSet& metrics, const
                  [&](double a, double b) { return compare(node.kind, a, b); });
 }
 
-/// One statement for all texts that may go to the parser.
+/// One statement that parses all texts at once.
 std::string parse_statement(const std::vector<std::string>& texts) {
   std::string rows;
   for (size_t i = 0; i < texts.size(); i++) {
@@ -435,8 +442,8 @@ class ExpressionReader {
 
 namespace {
 
-// ---- Parsed before the build: a line for each node, from the root down: KIND OFFSET PARTS VALUE, where the
-// offset is -1 if it is not known, and the value is a number or the id of a metric.
+// ---- The form of expressions that were parsed before the build: one line per node, the root first:
+// KIND OFFSET PARTS VALUE. The offset is -1 if it is unknown; the value is a number or the id of a metric.
 
 void append_node(std::string& out, const ExpressionNode& node) {
   const int64_t offset = node.offset ? static_cast<int64_t>(*node.offset) : -1;
@@ -458,7 +465,7 @@ Number take_number(std::string_view& text) {
   return number;
 }
 
-/// Throws Refused if a metric has gone since; the text is then parsed again.
+/// Throws Refused if a metric no longer exists; the text is then parsed again, which gives the right message.
 ExpressionNode take_node(std::string_view& lines) {
   ExpressionNode node;
   node.kind = static_cast<Kind>(take_number<int>(lines));
@@ -548,7 +555,7 @@ Result<std::vector<ReadExpression>> read_expressions(store::Connection& connecti
 Result<std::vector<ReadExpression>> parse_expressions(store::Connection& connection,
                                                       const std::vector<std::string>& texts) {
   std::vector<ReadExpression> all(texts.size(), ExpressionFault{"not read"});
-  std::map<std::string_view, std::vector<size_t>> places;  // rules say many things twice
+  std::map<std::string_view, std::vector<size_t>> places;  // rules repeat many expressions
   for (size_t i = 0; i < texts.size(); i++) {
     if (auto fault = fault_of_characters(texts[i])) {
       all[i] = std::move(*fault);
