@@ -1,3 +1,7 @@
+// The command line. Options and help of each verb are generated from the parameter schema of its operation,
+// so this file knows no operation by name except `show`, which opens a file that was typed alone. Results go
+// to standard output; progress, warnings, hints and errors go to standard error.
+
 #include "cli/command_line.h"
 
 #include <fcntl.h>
@@ -59,7 +63,7 @@ struct GlobalOptions {
   std::string color = "auto";
 };
 
-/// Values as CLI11 leaves them, before they become the JSON parameters of an operation.
+/// A value as CLI11 stores it, before it becomes a JSON parameter of the operation.
 struct RawValue {
   std::string type;
   std::string text;                // of a string or an integer
@@ -86,7 +90,7 @@ void add_option(CLI::App& command, const std::string& name, const json& property
   if (value.type == "array") {
     value.option = command.add_option(shown, value.texts, help)->type_name(positional ? "" : "TEXT ...");
     if (!positional && !property.contains("x-many"))
-      value.option->allow_extra_args(false);  // one value each time, so that arguments may follow
+      value.option->allow_extra_args(false);  // one value per flag: positional arguments may follow
   } else {
     value.option =
         command.add_option(shown, value.text, help)->type_name(value.type == "integer" ? "N" : "TEXT");
@@ -148,7 +152,7 @@ Result<json> parameters_of(const RawValues& values, const json& schema) {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// To standard error. That nobody can read it is no reason to fail.
+/// Writes to standard error. A failure is ignored: that nobody can read a message is no reason to fail.
 template <class... Values>
 void say(fmt::format_string<Values...> format, Values&&... values) {
   const std::string text = fmt::format(format, std::forward<Values>(values)...);
@@ -160,7 +164,7 @@ Result<void> write_stdout(std::string_view bytes) {
   return Error{ErrorCode::kIo, "cannot write to standard output"};
 }
 
-/// Text that is no result of an operation; the exit code.
+/// Prints text that is not the result of an operation, such as help. Returns the exit code.
 int print(std::string_view text) {
   if (write_stdout(text) && std::fflush(stdout) == 0) return 0;
   say("neurolens: cannot write to standard output\n");
@@ -172,7 +176,8 @@ std::string user_name() {
   return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;
 }
 
-/// Ends the process after so many seconds, unless the limit is gone before. Any thread may take it away.
+/// Ends the process after so many seconds, unless this object is destroyed before. Needed because some SQL
+/// keeps the engine busy without reacting to an interrupt. Any thread may destroy it.
 class HardLimit {
  public:
   explicit HardLimit(int seconds) : thread_([this, seconds] { wait(std::chrono::seconds(seconds)); }) {}
@@ -207,7 +212,7 @@ bool writes_raw(const Operation& operation, const json& parameters) {
   return operation.stream != ops::Stream::kNone && parameters.value("format", "table") != "table";
 }
 
-/// As other tools have it: "-" is standard output, not a file of that name.
+/// "-" means standard output, as in other tools, and not a file of that name.
 json without_dash(const Operation& operation, json parameters) {
   if (operation.stream == ops::Stream::kBytes && parameters.value("output", "") == "-")
     parameters.erase("output");
@@ -227,7 +232,8 @@ class Call {
     context_.command = std::move(command);
     context_.cancelled = [] { return interrupted != 0; };
     context_.end_process_after = [](int seconds) { return std::make_shared<HardLimit>(seconds); };
-    // `record -- program < prompts` works as without us; a terminal stays ours, as Ctrl-C is.
+    // `record -- program < prompts` must work as without us. A terminal is not passed on: it stays ours, and
+    // so does Ctrl-C.
     if (::isatty(STDIN_FILENO) == 0) context_.workload_input = STDIN_FILENO;
     if (!global.quiet) context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
   }
@@ -242,8 +248,8 @@ class Call {
     if (!outcome) return fail(operation.name, outcome.error());
     const auto written =
         write_stdout(global_.json ? envelope(operation.name, *outcome) : operation.text(*outcome, style()));
-    if (!written ||
-        std::fflush(stdout) != 0)  // before what goes to standard error, which may be the same file
+    // Flushed before anything goes to standard error, which may be the same file.
+    if (!written || std::fflush(stdout) != 0)
       return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});
     if (!global_.json) talk(*outcome, with_next && !raw_rows);
     return outcome->exit_code;
@@ -316,7 +322,7 @@ std::string footer() {
          "Help for one verb: neurolens VERB --help";
 }
 
-/// For those who have no run yet; looks only, makes no ledger.
+/// Advice for users who have no run yet. It only looks at the folder and creates no ledger.
 std::string first_steps(const GlobalOptions& global) {
   const std::string folder =
       global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
@@ -326,7 +332,7 @@ std::string first_steps(const GlobalOptions& global) {
          "  neurolens FILE     a profile of yours\n";
 }
 
-/// A first word that is neither a verb nor a file.
+/// The error for a first word that is neither a verb nor a file.
 int unknown_word(const std::string& word) {
   say("neurolens: no verb and no file is called: {}\n", word);
   const Operation* nearest = nullptr;
@@ -370,7 +376,7 @@ void add_options(Command& command, GlobalOptions& global) {
   add_global_options(*command.app, global);
 }
 
-/// Only the verb that was typed gets its options: those of all verbs take longer than most answers.
+/// Only the typed verb gets its options. Adding the options of all verbs takes longer than most answers.
 std::vector<std::unique_ptr<Command>> add_commands(CLI::App& app, GlobalOptions& global,
                                                    const std::string& typed) {
   std::vector<std::unique_ptr<Command>> commands;
@@ -395,7 +401,7 @@ bool is_verb(const std::string& word) {
   return ops::find_operation(word) != nullptr || word == "completion";
 }
 
-/// `neurolens FILE`: import and show. Global options may stand before or behind it.
+/// `neurolens FILE`: imports and shows it. Global options may stand before or after the file.
 int open_file(const CLI::App& app, const GlobalOptions& global, const std::string& command) {
   Call call(global, command);
   const std::string path = app.remaining()[0];
@@ -428,7 +434,7 @@ bool wants_json(int argc, char** argv) {
   return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
-/// What the command line may hold: verbs with their options, or a file alone.
+/// The parser for what was typed: verbs with their options, or a single file.
 struct CommandLine {
   CommandLine(bool is_file, const std::string& typed) : opens_file(is_file), app(kIntroduction, "neurolens") {
     app.footer(footer());
@@ -454,7 +460,7 @@ struct CommandLine {
   std::string shell;
 };
 
-/// Also the end of --help and --version.
+/// Handles a parse error. CLI11 reports --help and --version in the same way.
 int end_of_parsing(CommandLine& line, const CLI::ParseError& error, const std::string& word, bool as_json) {
   if (error.get_exit_code() != 0 && as_json) {
     line.global.json = true;
@@ -496,8 +502,9 @@ int parse_and_run(int argc, char** argv) {
   return print(line.app.help() + first_steps(line.global));
 }
 
-/// A closed standard stream must not become the number of a ledger's file, which then gets our messages. That
-/// results cannot be written stays an error.
+/// If a standard stream is closed, the next file that is opened gets its number, and our messages would be
+/// written into a file of the ledger. /dev/null takes the number instead. Standard output is opened for
+/// reading only, so that a result that cannot be written is still an error.
 void keep_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
@@ -508,8 +515,9 @@ void keep_standard_streams() {
 
 int run_command_line(int argc, char** argv) {
   keep_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
-  // Whoever ends us ends what we started, too: a tool that converts a report would go on otherwise.
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit is an error, like a full disk
+  // The first signal only asks the call to stop, so that it also ends the programs that it started: a tool
+  // that converts a report would go on otherwise. The second signal ends us at once.
   for (const int request : {SIGINT, SIGTERM}) {
     std::signal(request, [](int) {
       if (interrupted != 0) std::_Exit(kExitInterrupted);

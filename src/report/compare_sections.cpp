@@ -1,3 +1,7 @@
+// Builds the sections of a comparison report from its answer. Markdown and HTML show the same sections, so
+// this file only decides what is said and in which order: what was expected, the difference, the work behind
+// it, then the statistics and whether the runs are comparable at all. Chapters without content are left out.
+
 #include "report/compare_sections.h"
 
 #include <fmt/core.h>
@@ -31,7 +35,7 @@ constexpr char kRepeatsNote[] =
     "of "
     "each side.";
 
-/// In the order of PartKind.
+/// Colour and title of each part, in the order of PartKind.
 constexpr struct {
   const char* css_class;
   const char* title;
@@ -52,7 +56,8 @@ Cell delta_bar(int64_t delta_ns, int64_t largest) {
   return picture(delta_chart(delta_ns, largest));
 }
 
-/// +12.3 % of the base, or ×12.3 of it; nothing if there was none.
+/// The change relative to the base: +12.3 %, or ×12.3 from eleven times the base on, where percents are hard
+/// to read. Nothing if the base is zero.
 std::vector<std::string> relative(int64_t base_ns, int64_t delta_ns) {
   if (base_ns == 0) return {};
   const double more = static_cast<double>(delta_ns) / static_cast<double>(base_ns);
@@ -125,7 +130,7 @@ Section waterfall(const Comparison& comparison) {
   return section;
 }
 
-/// Times of the base and of the new side.
+/// The sums of the parts of each kind: [0] for the base, [1] for the new side.
 std::map<PartKind, std::array<int64_t, 2>> sums_by_kind(const std::vector<PartRow>& parts) {
   std::map<PartKind, std::array<int64_t, 2>> sums;
   for (const PartRow& part : parts) {
@@ -180,7 +185,7 @@ void add_names(std::vector<std::string>& lines, const WorkAmount& amount, const 
     lines.push_back(fmt::format("{}and {} more", title, names.size() - kMostNames));
 }
 
-/// The short name, and below it the full ones of both sides.
+/// The short name, and below it the full names. They are listed for each side only if the sides differ.
 Cell work_cell(const ChangeRow& change) {
   std::vector<std::string> lines;
   const auto &base = change.base, &next = change.next;
@@ -284,7 +289,7 @@ std::string counter_text(std::optional<double> value, const std::string& unit) {
   return value_text(*value, unit);
 }
 
-/// Differences of percentages are points.
+/// A difference of two percentages is given in percentage points, since "%" would read as a relative change.
 std::string counter_delta_text(std::optional<double> value, const std::string& unit) {
   if (!value) return "-";
   const bool positive = *value > 0;
@@ -562,7 +567,7 @@ std::vector<Chapter> compare_chapters(const Comparison& comparison) {
 
 namespace {
 
-/// Rows that a short table leaves out, as one row that keeps the sum.
+/// The rows that a short table leaves out. They become one row, so that the column still adds up.
 struct LeftOut {
   size_t rows = 0;
   int64_t delta_ns = 0;

@@ -1,3 +1,8 @@
+// Builds the sections of a run's report from its analysis. Markdown and HTML show the same sections, so this
+// file only decides what is said and in which order: the devices first, then what only some runs have
+// (recorded program, phases, layers, counters, collectives), then what is unknown and where the data comes
+// from. Notes say what a figure covers, so that it is not read for more than it is.
+
 #include "report/report_sections.h"
 
 #include <fmt/core.h>
@@ -85,7 +90,7 @@ std::string cause_words(const std::string& cause) {
   return title;
 }
 
-/// The most time first, then by name.
+/// Largest time first; equal times stay in the order of their names.
 std::vector<std::pair<std::string, int64_t>> by_time(const std::map<std::string, int64_t>& times) {
   std::vector<std::pair<std::string, int64_t>> sorted(times.begin(), times.end());
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -183,7 +188,7 @@ Table roofline_table(const Report& report, const analyze::RooflineAnswer& roofli
   return table;
 }
 
-/// Ops as points, by their models.
+/// Ops as points, placed by the operations and bytes of their models.
 RoofPicture model_points(const analyze::RooflineAnswer& roofline) {
   RoofPicture picture{roofline.peaks, {}};
   for (const analyze::RooflineOp& op : roofline.ops)
@@ -192,7 +197,7 @@ RoofPicture model_points(const analyze::RooflineAnswer& roofline) {
   return picture;
 }
 
-/// Once for wide screens and once for narrow ones; empty without points.
+/// The picture twice, for wide and for narrow screens: its text cannot be scaled. Empty without points.
 std::string both_plots(const RoofPicture& picture) {
   const std::string wide = roofline_plot(picture, 960, "roofline wide");
   return wide.empty() ? "" : wide + roofline_plot(picture, 350, "roofline narrow");
@@ -282,7 +287,7 @@ Chapter device_chapter(const Report& report, const DeviceAnswer& device) {
   return chapter;
 }
 
-/// Of a kind of collective the rank that waited least in it.
+/// The rank that waited least; the others waited for it.
 std::string least_waiting(const std::vector<analyze::RankWait>& waits) {
   if (waits.empty()) return "-";
   const auto least = std::min_element(
@@ -390,7 +395,7 @@ Table counters_table(const Report& report, const std::vector<const CountedKernel
   return table;
 }
 
-/// Kernels as points, by what counters say.
+/// Kernels as points, placed by their counted operations and bytes.
 RoofPicture counter_points(const CountedDevice& device, const std::vector<const CountedKernel*>& kernels) {
   RoofPicture picture{device.peaks, {}};
   for (const CountedKernel* row : kernels) {
@@ -401,7 +406,7 @@ RoofPicture counter_points(const CountedDevice& device, const std::vector<const 
   return picture;
 }
 
-/// Why kernels have no point, each reason once.
+/// Says why some kernels have no point, each reason once with the number of kernels.
 void note_missing_points(const std::vector<const CountedKernel*>& kernels, Section& section) {
   std::map<std::string, int64_t> reasons;
   for (const CountedKernel* row : kernels) {
@@ -488,7 +493,7 @@ std::map<std::string, std::string> absent_metrics(const analyze::MetricSet& metr
   return by_reason;
 }
 
-/// Metrics that are absent, by reason.
+/// The metrics without a value, grouped by reason.
 Section unknown(const Report& report) {
   Section section{"unknown", "What is not known"};
   section.table.columns = {"Device", "Why", "Metrics"};
@@ -585,7 +590,7 @@ Section recorded_waits(const std::vector<analyze::RecordedWait>& waits) {
   return section;
 }
 
-/// A program under `record`: its scopes, and where its processors' time was sampled.
+/// A program that ran under `record`: its scopes, its sampled functions and what its threads waited for.
 Chapter recorded_chapter(const analyze::RecordedTimes& times) {
   Chapter chapter{"recorded", "The recorded program", {}};
   if (!times.scopes.empty()) chapter.sections.push_back(recorded_scopes(times.scopes));

@@ -1,3 +1,8 @@
+// Writes the SQL of the views over one run. A view hides what differs between bundles: columns or whole files
+// that are missing, the clock of the source, and derived tables that may not exist yet. Derived columns need
+// a join over millions of rows, so they are only joined in if the syntax tree of the query shows that it may
+// use them.
+
 #include "store/run_views.h"
 
 #include <algorithm>
@@ -16,7 +21,7 @@
 namespace nl::store {
 namespace {
 
-// Raised when the same facts give other derived tables.
+// Must be raised when the same facts give other derived tables.
 constexpr char kDerivedVersion[] = "assemble-2";
 
 bool is_derived(const model::Table& table) {
@@ -43,7 +48,8 @@ std::string null_column(const model::Column& column) {
   return "NULL::" + std::string(model::sql_type(column.type)) + " AS " + std::string(column.name);
 }
 
-/// All columns NULL, and no row unless the condition says otherwise.
+/// A view without a file: all columns are NULL. The condition is false for no rows. For a damaged file it is
+/// an error() call, so that the message appears when the view is read and other views still work.
 std::string null_view(const model::Table& table, const std::string& condition) {
   std::string select;
   for (const auto& column : table.columns) select += (select.empty() ? "" : ", ") + null_column(column);
@@ -54,11 +60,11 @@ std::string null_view(const model::Table& table, const std::string& condition) {
 struct Bundle {
   const RunFiles& files;
   const CommonTime& time;
-  std::map<std::string, std::set<std::string>> columns;  ///< by path; a file that is damaged is not in it
+  std::map<std::string, std::set<std::string>> columns;  ///< by path; damaged files are missing
 };
 
-/// One table from its file, each column by name, times on the common clock. Columns that the file lacks are
-/// NULL.
+/// One table from its file, each column by name, times on the common clock. Columns that the file does not
+/// have are NULL.
 std::string stored(const Bundle& bundle, const model::Table& table) {
   const std::string path = path_of(bundle.files, table);
   if (path.empty()) return null_view(table, "false");
@@ -85,8 +91,8 @@ std::string stored(const Bundle& bundle, const model::Table& table) {
 
 using Expressions = std::map<std::string_view, std::string>;
 
-/// The columns of a table out of a query that has `given` of them under their own names; others are NULL
-/// unless an expression says how to get them.
+/// Selects the columns of a table from a query that has the columns `given` under their own names. The others
+/// are NULL, unless there is an expression for them.
 std::string columns_of(const model::Table& table, const std::set<std::string_view>& given,
                        const Expressions& expressions) {
   std::string select;
@@ -106,12 +112,13 @@ std::set<std::string_view> column_names(const model::Table& table) {
   return names;
 }
 
-/// Rows of one name in their order: layers may repeat a name, and then the first belongs to the first.
+/// Numbers the rows of each name. Layers may repeat a name; then the first row of one table belongs to the
+/// first row of the other.
 std::string numbered(const std::string& rows, const std::string& key) {
   return "(SELECT *, row_number() OVER (PARTITION BY name ORDER BY " + key + ") AS nth FROM (" + rows + "))";
 }
 
-/// An op is a span, or a layer of an engine with the sum of its times.
+/// An op is a span of kind op, or a layer of an engine with the sum of its times.
 std::string ops_view(const Bundle& bundle, const model::Table& table) {
   const auto& spans = model::table(model::TableId::spans);
   const std::string span_ops =
@@ -145,7 +152,8 @@ constexpr Link kLinks[] = {
 constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "launch_span_id",
                                                 "kernel_name"};
 
-/// A launch has its name once, not with each of a thousand counters.
+/// The file stores the kernel name once per launch and not with each of its many counters; here it is joined
+/// back in.
 std::string with_kernel_names(const Bundle& bundle, const std::string& metrics) {
   const auto& launches = model::table(model::TableId::profiled_launches);
   return "SELECT m.* REPLACE (coalesce(m.kernel_name, l.kernel_name) AS kernel_name) FROM (" + metrics +
@@ -168,13 +176,13 @@ std::string view_of(const Bundle& bundle, const model::Table& table, bool linked
   return facts;
 }
 
-/// Empty if there is no such member, or not a text.
+/// Empty if there is no such member or it is not a text.
 std::string text_member(const nlohmann::json& node, const char* key) {
   const auto it = node.find(key);
   return it != node.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-/// Names under which the query knows its tables; such a name as a column is the whole row.
+/// The names by which the query refers to its tables. Used as a column, such a name stands for the whole row.
 void collect_row_names(const nlohmann::json& node, std::set<std::string>& names) {
   if (node.is_object()) {
     for (const char* key : {"alias", "table_name"}) {
@@ -188,7 +196,8 @@ void collect_row_names(const nlohmann::json& node, std::set<std::string>& names)
   }
 }
 
-/// Walks the engine's own syntax tree.
+/// Whether the query may use a derived column, by the engine's own syntax tree. In doubt the answer is yes:
+/// `*`, NATURAL joins and whole rows include them.
 bool mentions_links(const nlohmann::json& node, const std::set<std::string>& row_names) {
   const auto any_child = [&] {
     return std::any_of(node.begin(), node.end(),
@@ -266,8 +275,8 @@ std::vector<std::string> linked_columns(std::string_view table) {
 
 namespace {
 
-/// The columns of each file. One statement for all of them, since a statement costs more than a footer; if it
-/// fails, a file is damaged, and each is asked by itself.
+/// The columns of each file. One statement asks for all of them, since a statement costs more than reading a
+/// footer. If it fails, some file is damaged, and each file is asked separately.
 std::map<std::string, std::set<std::string>> columns_of_files(Connection& connection,
                                                               const std::set<std::string>& paths) {
   std::map<std::string, std::set<std::string>> columns;
@@ -290,7 +299,7 @@ std::map<std::string, std::set<std::string>> columns_of_files(Connection& connec
   return columns;
 }
 
-/// Tables whose files a view is made from.
+/// The tables whose files a view reads.
 std::vector<std::string> parts_of(const std::string& view, bool linked) {
   if (view == "ops") return {"spans", "layers", "layer_times"};
   if (linked && view == "kernel_metrics") return {"kernel_metrics", "profiled_launches"};
@@ -351,7 +360,8 @@ Result<void> create_views(Connection& connection, const RunFiles& files, const C
 
 namespace {
 
-/// Table functions that only compute or describe; all others reach for files, settings or the engine itself.
+/// Table functions that only compute or describe. All others can reach files, settings or the engine itself.
+/// Functions that read Parquet are fine, because the engine only opens the files of the run.
 bool is_harmless(const std::string& function) {
   static const std::set<std::string> kHarmless = {"range",
                                                   "generate_series",
@@ -375,7 +385,7 @@ bool is_harmless(const std::string& function) {
   return kHarmless.contains(function);
 }
 
-/// The first table function that is not for users.
+/// The first function in the query that users may not call; empty if there is none.
 std::string refused_function(const nlohmann::json& node) {
   if (!node.is_structured()) return {};
   if (node.is_object() && text_member(node, "type") == "TABLE_FUNCTION" && node.contains("function")) {
@@ -394,6 +404,7 @@ std::string refused_function(const nlohmann::json& node) {
   return {};
 }
 
+/// Queries of the catalog list every table and column, so all views must exist, with their derived columns.
 bool mentions_catalog(const nlohmann::json& node) {
   if (!node.is_structured()) return false;
   if (node.is_object()) {

@@ -1,3 +1,8 @@
+// Writes a table as Parquet with the engine's COPY, which reads its rows from a table function that is fed by
+// a bounded queue. Up to one row group is gathered first: only then is it known which columns have values and
+// how large the table is, and with that the encodings that suit it. String cells point into the batches, so a
+// batch is kept until the engine has copied the chunk that refers to it.
+
 #include "store/table_writer.h"
 
 #include <duckdb.h>
@@ -31,7 +36,8 @@ constexpr size_t kGatheredRows = 2048;
 constexpr size_t kGatheredText = 4 << 20;
 constexpr size_t kChunkText = 32 << 20;
 
-/// A string cell that points at the batch's bytes; unused bytes of short ones must be zero.
+/// A string cell that points to the bytes of the batch. Short strings are stored inline; the engine compares
+/// whole cells, so their unused bytes must be zero.
 duckdb_string_t string_cell(std::string_view text) {
   duckdb_string_t cell{};
   if (text.size() <= sizeof cell.value.inlined.inlined) {
@@ -45,8 +51,8 @@ duckdb_string_t string_cell(std::string_view text) {
   return cell;
 }
 
-/// Kinds are an enumeration on the way: the writer then makes its dictionary without hashing. Readers see
-/// text.
+/// Span kinds are passed as an enumeration, so that the Parquet writer can build its dictionary without
+/// hashing. Readers see text.
 duckdb_logical_type engine_type(Type type) {
   if (type == Type::span_kind) {
     std::vector<const char*> names;
@@ -60,7 +66,7 @@ duckdb_logical_type engine_type(Type type) {
                                                       : DUCKDB_TYPE_VARCHAR);
 }
 
-/// Rows [from, from + count) of one column of a batch into rows [at, at + count) of a vector.
+/// Copies rows [from, from + count) of one column of a batch to rows [at, at + count) of a vector.
 class ColumnFill {
  public:
   ColumnFill(duckdb_vector vector, size_t at) : vector_(vector), at_(at) {}
@@ -136,8 +142,8 @@ class ColumnFill {
   uint64_t* valid_ = nullptr;
 };
 
-/// The rows of one table out of many batches, copied, so that the batches with the rows of all other tables
-/// can go.
+/// Copies the rows of one table out of many batches, so that the batches, which also hold the rows of all
+/// other tables, can be freed.
 class TableBuffer {
  public:
   explicit TableBuffer(model::TableId table) : table_(table) {}
@@ -225,7 +231,8 @@ class TableWriter::Feed {
       if (buffer_.is_full()) start(all_columns(), large_parquet_options());
       return {};
     }
-    // A chunk holds its batches: of those with few rows, only the rows are kept.
+    // A chunk keeps its batches alive. If a batch has only few rows of this table, they are copied, so that
+    // the whole batch is not held for them.
     const bool few = batch->rows(table_).size() < kFewRows;
     if (few) buffer_.add(*batch);
     const bool enough = buffer_.rows() >= kGatheredRows || buffer_.text_bytes() > kGatheredText;
@@ -241,7 +248,7 @@ class TableWriter::Feed {
             parquet_options(rows, buffer_.text_bytes()));
       return;
     }
-    if (buffer_.rows() > 0) (void)enqueue(take_gathered());  // if it fails, finish() says so
+    if (buffer_.rows() > 0) (void)enqueue(take_gathered());  // finish() reports the error
     const std::lock_guard lock(mutex_);
     closed_ = true;
     changed_.notify_all();
@@ -259,7 +266,7 @@ class TableWriter::Feed {
   }
 
  private:
-  /// If the call is cancelled meanwhile, the destructor ends the rest.
+  /// If the call is cancelled while it waits, the destructor stops the copy.
   Result<void> wait_for_end() {
     constexpr auto kAskEvery = std::chrono::milliseconds(20);
     std::unique_lock lock(mutex_);
@@ -294,7 +301,7 @@ class TableWriter::Feed {
   std::vector<int> used_columns() const {
     std::vector<int> columns = all_columns();
     std::erase_if(columns, [&](int c) { return !buffer_.has_values(c); });
-    // A file needs a column to have rows.
+    // A Parquet file without columns has no rows.
     return columns.empty() ? all_columns() : columns;
   }
 
@@ -312,7 +319,7 @@ class TableWriter::Feed {
     return {};
   }
 
-  /// Who waits for room in the queue would wait for ever.
+  /// Wakes those who wait for space in the queue: without this they would wait forever.
   void note_end(Result<void> done) {
     const std::lock_guard lock(mutex_);
     if (!done) failed_ = std::move(done.error());
@@ -360,11 +367,11 @@ class TableWriter::Feed {
     duckdb_destroy_table_function(&function);
   }
 
-  /// Always a full chunk until the end, so that row groups do not depend on the size of the batches; only one
-  /// of much text is handed out before it is full. A chunk of size 0 means the end; being stopped is an
-  /// error, or COPY would leave a short but valid file.
+  /// Fills whole chunks until the end, so that row groups do not depend on the size of the batches. Only a
+  /// chunk with very much text is handed out earlier. A chunk of size 0 means the end. Being stopped must be
+  /// an error: otherwise COPY would leave a valid file with too few rows.
   Result<void> fill(duckdb_data_chunk out) {
-    keep_.clear();  // strings of the previous chunk have been copied by now
+    keep_.clear();  // the engine has copied the strings of the previous chunk by now
     const size_t wanted = duckdb_vector_size();
     size_t at = 0;
     kept_text_ = 0;
@@ -456,9 +463,10 @@ std::string large_parquet_options() {
 }
 
 std::string parquet_options(int64_t rows, size_t text_bytes) {
-  // A dictionary pays when values repeat; in small tables times and ids would fit one and grow by it.
+  // A dictionary saves space when values repeat. In small tables even times and ids would fit into one, which
+  // makes the file larger; hence the limit.
   const int64_t dictionary = std::clamp<int64_t>(rows / 10, 20, 2000);
-  // The highest levels take two seconds for a megabyte of some texts.
+  // The highest levels need up to two seconds per megabyte for some texts.
   const int level = rows <= 20'000 && text_bytes <= (2 << 20) ? 19 : 3;
   return "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL " + std::to_string(level) +
          ", ROW_GROUP_SIZE " + std::to_string(kRowGroupRows) +

@@ -1,3 +1,8 @@
+// Runs SQL of a user over one run. The engine is confined before the text is executed: it may only read the
+// run's own Parquet files, and its configuration is locked. The text must be exactly one SELECT, and a
+// watchdog interrupts it when its time is over. Rows are streamed to the sink, so a large result needs little
+// memory.
+
 #include "store/user_query.h"
 
 #include <duckdb.h>
@@ -31,14 +36,14 @@ Error not_one_select(std::string message) {
                {{"schema"}}};
 }
 
-/// Without the semicolon that ends it: the text may be put into another statement.
+/// Without the semicolon at the end, because the text may be embedded in another statement.
 std::string without_end(std::string sql) {
   while (!sql.empty() && (isspace(static_cast<unsigned char>(sql.back())) != 0 || sql.back() == ';'))
     sql.pop_back();
   return sql;
 }
 
-/// Interrupts the query when its time is over or nobody waits for it any more.
+/// Interrupts the query when its time is over or the caller has cancelled it.
 class Watchdog {
  public:
   Watchdog(duckdb_connection connection, const QueryLimits& limits)
@@ -91,8 +96,10 @@ class Confined {
     for (const auto& path : parquet_files(files)) paths += (paths.empty() ? "" : ", ") + sql_quoted(path);
     if (!output.empty()) paths += (paths.empty() ? "" : ", ") + sql_quoted(output);
     Connection& c = *self->connection_;
+    // The order matters: the allowed paths cannot be changed once external access is off, and nothing can be
+    // changed once the configuration is locked.
     NL_CHECK(c.run("SET allowed_paths = [" + paths + "]"));
-    NL_CHECK(c.run("SET parquet_metadata_cache = true"));  // views and query bind the same files
+    NL_CHECK(c.run("SET parquet_metadata_cache = true"));  // the views and the query read the same footers
     const QuerySyntax syntax = examine_query(c, sql);
     if (!syntax.refused.empty()) {
       return not_one_select("the function " + syntax.refused + " is not allowed here");
@@ -200,7 +207,7 @@ T at(void* data, size_t row) {
   return static_cast<T*>(data)[row];
 }
 
-/// Appends the text of a value; false for what numbers cannot show (NaN, infinity).
+/// Appends the text of a value; false for NaN and infinity, which are shown as NULL.
 bool append_value(std::string& out, duckdb_type type, void* data, size_t row) {
   switch (type) {
     case DUCKDB_TYPE_BOOLEAN:
@@ -267,7 +274,9 @@ Shape shape_of(duckdb_prepared_statement prepared) {
   return shape;
 }
 
-/// Types without a text of their own here (lists, dates, decimals, ...) are cast by the engine.
+/// Lets the engine cast the types that append_value() does not know (lists, dates, decimals, ...). Columns
+/// are referred to by position, because names may repeat. The line breaks around the query end a comment in
+/// its last line, which would otherwise hide the bracket.
 std::string with_casts(const std::string& sql, const Shape& shape) {
   std::string select;
   for (size_t i = 0; i < shape.types.size(); i++) {
@@ -346,7 +355,7 @@ Result<void> stream_rows(Statement& statement, const std::vector<duckdb_type>& t
   return done;
 }
 
-/// Names in the result must differ: JSON objects and Parquet files need that.
+/// Makes the names of the result columns unique, which JSON objects and Parquet files require.
 void make_unique(std::vector<ResultColumn>& columns) {
   std::set<std::string> taken;
   for (auto& column : columns) {
@@ -357,7 +366,8 @@ void make_unique(std::vector<ResultColumn>& columns) {
   }
 }
 
-/// Sums of whole numbers have 128 bits, for which Parquet has no type: the engine would round them to double.
+/// Sums of integers have 128 bits. Parquet has no such type, and the engine would round them to double. So
+/// they are cast to 64 bits; a sum that does not fit is an error and never a rounded number.
 std::string with_exact_sums(const std::string& sql, const Shape& shape) {
   std::string select;
   for (size_t i = 0; i < shape.types.size(); i++) {
@@ -378,7 +388,7 @@ Result<void> prepare_select(Confined& confined, Statement& statement, const std:
   return {};
 }
 
-/// A file without a name: nothing is left of it, however the process ends.
+/// A temporary file without a name: nothing remains of it, however the process ends.
 class NamelessFile {
  public:
   static Result<NamelessFile> create(const std::string& folder) {
@@ -393,7 +403,7 @@ class NamelessFile {
   ~NamelessFile() {
     if (fd_ >= 0) ::close(fd_);
   }
-  /// Under which this process can open it once more.
+  /// A path by which this process can open the file again.
   std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
 
  private:
@@ -418,7 +428,7 @@ Result<void> write_parquet(EngineStart& start, const RunFiles& files, const std:
   Watchdog watchdog(confined->connection().raw(), limits);
   Shape shape;
   {
-    Statement statement;  // the text alone must be one SELECT before it may stand in a COPY
+    Statement statement;  // the text must be one SELECT by itself before it is put into a COPY
     NL_CHECK(prepare_select(*confined, statement, sql, watchdog, limits));
     shape = shape_of(statement.raw());
   }

@@ -1,3 +1,9 @@
+// Imports the files of one run: open and order the inputs, look whether the run is known, read everything
+// into a staging folder, build the derived tables, then publish. The run id follows from the content of the
+// files and from the options that change facts, so importing the same files again in another order finds the
+// same run. Nothing is visible in the ledger before publish(), and an import that is cancelled earlier leaves
+// nothing.
+
 #include "ops/import/import_file.h"
 
 #include <malloc.h>
@@ -38,7 +44,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-/// Says which file it was, unless the error does.
+/// Adds the path to the message, unless it is there already.
 Error with_path(Error error, const std::string& path) {
   if (!error.message.ends_with(": " + path)) error.message = path + ": " + error.message;
   return error;
@@ -50,7 +56,7 @@ std::string joined(const std::vector<std::string>& paths) {
   return all;
 }
 
-/// One file of the run to be.
+/// One file of the run that is being imported.
 struct Input {
   std::string path;  ///< or the name of a source that is no file
   ImportSource given;
@@ -62,7 +68,7 @@ struct Input {
   size_t process = 0;                           ///< files of one process have the same number
 };
 
-/// Whether all files of one format can be of one process: no role comes twice.
+/// Whether all files of one format can belong to one process: no two of them have the same role.
 bool is_one_process(const std::vector<Input>& inputs, const ingest::Adapter* adapter) {
   std::set<std::string_view> roles;
   for (const Input& input : inputs) {
@@ -71,14 +77,15 @@ bool is_one_process(const std::vector<Input>& inputs, const ingest::Adapter* ada
   return true;
 }
 
-/// What the files of one process have in common: folder and name but for the words for what they are.
+/// What the files of one process have in common: the folder, and the name without the words that say what the
+/// file contains.
 std::string process_name(const std::string& path) {
   const std::string name = base_name(path);
   return path.substr(0, path.size() - name.size()) + "\n" + run_stem(name);
 }
 
-/// Numbers the processes that files are of, where a profiler writes several files of one: by the files' names
-/// if there must be several. Files of one process come one after the other.
+/// Some profilers write several files per process. Gives such files the same number and moves them next to
+/// each other. File names are only consulted if the roles show that there must be several processes.
 void group_by_process(std::vector<Input>& inputs) {
   std::map<std::pair<const ingest::Adapter*, std::string>, size_t> numbers;
   size_t next = 0;
@@ -93,7 +100,7 @@ void group_by_process(std::vector<Input>& inputs) {
                    [](const Input& a, const Input& b) { return a.process < b.process; });
 }
 
-/// The number behind "rank" in a file name.
+/// The number after "rank" in a file name.
 std::optional<int32_t> rank_in(const std::string& file_name) {
   const size_t word = lower(file_name).find("rank");
   if (word == std::string::npos) return std::nullopt;
@@ -104,7 +111,7 @@ std::optional<int32_t> rank_in(const std::string& file_name) {
   return end.ec == std::errc() && rank >= 0 ? std::optional(rank) : std::nullopt;
 }
 
-/// Bytes that are no file are read once more.
+/// A source that is not a file is opened and read once more for this.
 Result<std::string> sha256_of(const Input& input) {
   if (input.given.is_file) return sha256_of_file(input.path);
   NL_TRY(const auto source, input.given.open());
@@ -112,8 +119,8 @@ Result<std::string> sha256_of(const Input& input) {
   return source->sha256();
 }
 
-/// Files of one role, such as the traces of several ranks, come in the order of their bytes' hashes: the
-/// order in which they were named must not matter.
+/// Files of the same role, such as the traces of several ranks, are sorted by the hash of their content, so
+/// that the order in which they were given does not matter.
 Result<void> order_by_content(std::vector<Input>& inputs) {
   for (Input& input : inputs) {
     NL_TRY(input.sha256, sha256_of(input));
@@ -140,7 +147,7 @@ Result<void> order_inputs(std::vector<Input>& inputs, bool as_one) {
                                          ": " + same->path + ", " + (same + 1)->path};
 }
 
-/// Reports that only their vendor can read count as the format that they are converted to.
+/// A report that only the vendor's tool can read is treated as the format that it is converted to.
 Result<Input> open_input(const ImportSource& given, const std::string& format) {
   NL_TRY(auto source, given.open());
   const auto* report = capture::report_kind(source->head());
@@ -168,7 +175,7 @@ Result<std::vector<Input>> open_inputs(const std::vector<ImportSource>& sources,
   return inputs;
 }
 
-/// Which files are of which process, if only their names tell; else empty.
+/// Which file belongs to which process, if only the file names decided that; otherwise empty.
 std::string processes_from_names(const std::vector<Input>& inputs) {
   std::string numbers;
   bool by_name = false;
@@ -180,7 +187,7 @@ std::string processes_from_names(const std::vector<Input>& inputs) {
   return by_name ? numbers : std::string();
 }
 
-/// What changes facts and is therefore part of the run id.
+/// The options that change facts and are therefore part of the run id.
 nlohmann::json fact_options(const std::vector<Input>& inputs, const std::string& parent) {
   nlohmann::json options = nlohmann::json::object();
   if (!parent.empty()) options["added_to"] = parent;
@@ -194,15 +201,15 @@ nlohmann::json fact_options(const std::vector<Input>& inputs, const std::string&
   return options;
 }
 
-/// The run that others are added to.
+/// The run that the new sources are added to.
 struct Parent {
   std::string bundle;
   nlohmann::json document;
   std::vector<store::SourceFile> sources;
 };
 
-/// The run that holds exactly these files already; empty if there is none. Files are only hashed if ones of
-/// their size are known.
+/// The run that already consists of exactly these files; empty if there is none. Hashing a large file is
+/// slow, so it is only done if the ledger has a source of the same size.
 Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& inputs,
                               std::vector<store::SourceFile> sources, const nlohmann::json& options) {
   for (const Input& input : inputs) {
@@ -263,8 +270,8 @@ class Importer {
       auto read = read_input(input, sink);
       if (!read) return with_path(std::move(read.error()), input.path);
     }
-    // Small runs: while the last facts are written. Large ones: when the writers have given their memory
-    // back.
+    // For small runs the derived tables are built while the last facts are written. For large ones that would
+    // need too much memory, so they are built after the writers have given theirs back.
     const auto derive = [&] {
       return without_exceptions([&] { return assemble::build_from_memory(engine, bundle, collector); });
     };
@@ -300,7 +307,7 @@ class Importer {
     const ingest::Adapter& adapter = *input.chosen.adapter;
     const auto read = input.report == nullptr ? adapter.read(*input.source, read_options(input), sink, info)
                                               : read_report(input, sink, info);
-    if (!read) NL_CHECK(input.source->unchanged());  // tells more than what a half-written file looks like
+    if (!read) NL_CHECK(input.source->unchanged());  // that the file has changed is the better message
     NL_CHECK(read);
     NL_CHECK(input.source->drain());
     if (!info.counts.closes()) {
@@ -311,12 +318,13 @@ class Importer {
                         adapter.version, info.tool, info.tool_version});
     if (input.rank && info.ranks.empty()) info.ranks.push_back({*input.rank});
     if (info_.clocks.size() > first_clock_)
-      info.clocks.clear();  // another file of the process has brought it
+      info.clocks.clear();  // another file of the same process has already given its clock
     info_.add(std::move(info));
     return {};
   }
 
-  /// What the vendor's tool makes of the report; hashed and named is the report itself.
+  /// Reads what the vendor's tool makes of the report. Hash and name in run.json are those of the report
+  /// itself.
   Result<void> read_report(const Input& input, model::RunSink& sink, model::RunInfo& info) {
     if (input.source->plain_fd() < 0) {
       return Error{ErrorCode::kUnsupported, "a report can only be converted from a plain file",
@@ -372,7 +380,7 @@ class Importer {
   Result<ImportReport> publish(const store::Staging& staging, const nlohmann::json& document) {
     const std::string run_id = document["run_id"];
     NL_CHECK(ledger_.wait_until_free());
-    const CallScope not_any_more({});  // a run that is in its place gets its receipt, too
+    const CallScope not_any_more({});  // no longer cancellable: a published run must get its receipt
     if (!options_.artifacts.empty())
       NL_CHECK(rename_to_new(options_.artifacts, staging.bundle() + "/artifacts"));
     NL_TRY(const bool created, ledger_.publish(staging, run_id));
@@ -415,7 +423,7 @@ Result<std::optional<ImportReport>> already_there(Context& context, store::Ledge
                                                   const std::string& known,
                                                   const std::vector<std::string>& paths, bool on_the_way) {
   if (known.empty()) return std::optional<ImportReport>();
-  // An import that was killed before its last step left a run that no list shows.
+  // An import that was killed before its last step left a run without a receipt, which no list shows.
   NL_TRY(const auto listed, ledger.find(known, 1));
   if (listed.empty()) NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), on_the_way)));
   if (!on_the_way) NL_CHECK(ledger.keep(known));
@@ -439,7 +447,7 @@ Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
 
 Result<ImportReport> import_sources(Context& context, store::Ledger& ledger,
                                     const std::vector<ImportSource>& sources, const ImportOptions& options) {
-  // Hashing, waits for the ledger and the last writers ask the scope whether they shall stop.
+  // Hashing, waiting for the ledger and the table writers check this scope for cancellation.
   const CallScope scope(control_of(context));
   std::vector<std::string> paths;
   for (const ImportSource& source : sources) paths.push_back(source.name);
