@@ -18,8 +18,9 @@ bool is_word(char c) {
 
 /// Length of a cast such as "(unsigned long)" in front of a number at `at`; 0 if there is none.
 size_t cast_length(std::string_view name, size_t at) {
+  if (name[at] != '(') return 0;
   const size_t end = name.find(')', at);
-  if (name[at] != '(' || end == std::string_view::npos || end == at + 1 || end + 1 >= name.size()) return 0;
+  if (end == std::string_view::npos || end == at + 1 || end + 1 >= name.size()) return 0;
   const char next = name[end + 1];
   if (std::isdigit(static_cast<unsigned char>(next)) == 0 && next != '-') return 0;
   const std::string_view type = name.substr(at + 1, end - at - 1);

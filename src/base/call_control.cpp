@@ -44,7 +44,10 @@ class CancelWatch {
   void watch() {
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, kPeriod, [this] { return done_; })) {
-      if (!cancelled_()) continue;
+      lock.unlock();  // the caller's function may take long, or take a lock of its own
+      const bool cancelled = cancelled_();
+      lock.lock();
+      if (!cancelled) continue;
       for (const auto& [id, on_cancel] : hooks_) on_cancel();
     }
   }

@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -19,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -122,6 +124,13 @@ void add_parameters(CLI::App& command, const json& schema, RawValues& values) {
   }
 }
 
+std::optional<int64_t> whole_number(const std::string& text) {
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, failed] = std::from_chars(text.data(), end, number);
+  return failed == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
+}
+
 Result<json> parameters_of(const RawValues& values, const json& schema) {
   json out = json::object();
   for (const auto& [name, value] : values) {
@@ -131,18 +140,16 @@ Result<json> parameters_of(const RawValues& values, const json& schema) {
     } else if (value.type == "array") {
       out[name] = value.texts;
     } else if (value.type == "integer") {
-      char* end = nullptr;
-      const long number = std::strtol(value.text.c_str(), &end, 10);
+      const std::optional<int64_t> number = whole_number(value.text);
       const auto& property = schema["properties"][name];
-      const bool fits = !value.text.empty() && *end == '\0' &&
-                        number >= property.value("minimum", INT64_MIN) &&
-                        number <= property.value("maximum", INT64_MAX);
+      const bool fits = number && *number >= property.value("minimum", INT64_MIN) &&
+                        *number <= property.value("maximum", INT64_MAX);
       if (!fits) {
         return Error{ErrorCode::kBadInput, fmt::format("{} takes a whole number from {} to {}, not: {}",
                                                        flag_name(name), property.value("minimum", INT64_MIN),
                                                        property.value("maximum", INT64_MAX), value.text)};
       }
-      out[name] = number;
+      out[name] = *number;
     } else {
       out[name] = value.text;
     }
@@ -209,6 +216,7 @@ class HardLimit {
 /// Does standard output get the operation's own bytes instead of text for people?
 bool writes_raw(const Operation& operation, const json& parameters) {
   if (operation.stream == ops::Stream::kBytes) return !parameters.contains("output");
+  if (operation.stream == ops::Stream::kPage) return parameters.contains("page");
   return operation.stream != ops::Stream::kNone && parameters.value("format", "table") != "table";
 }
 
@@ -230,6 +238,8 @@ class Call {
     context_.host_paths = true;
     context_.principal = user_name();
     context_.command = std::move(command);
+    context_.page_files = {make_folders, replace_file};
+    context_.spell = spelled;
     context_.cancelled = [] { return interrupted != 0; };
     context_.end_process_after = [](int seconds) { return std::make_shared<HardLimit>(seconds); };
     // `record -- program < prompts` must work as without us. A terminal is not passed on: it stays ours, and
@@ -246,8 +256,10 @@ class Call {
     bar_.clear();
     if (!outcome && interrupted != 0) return stopped();
     if (!outcome) return fail(operation.name, outcome.error());
-    const auto written =
-        write_stdout(global_.json ? envelope(operation.name, *outcome) : operation.text(*outcome, style()));
+    const bool is_page = raw_rows && operation.stream == ops::Stream::kPage;  // it was written already
+    const auto written = write_stdout(global_.json ? envelope(operation.name, *outcome)
+                                      : is_page    ? ""
+                                                   : operation.text(*outcome, style()));
     // Flushed before anything goes to standard error, which may be the same file.
     if (!written || std::fflush(stdout) != 0)
       return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});

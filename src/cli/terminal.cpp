@@ -66,19 +66,21 @@ void ProgressBar::show(const ops::Progress& progress) {
 
 void ProgressBar::clear() {
   const std::lock_guard lock(mutex_);
-  if (shown_bytes_ == 0) return;
+  if (shown_columns_ == 0) return;
   write("");
   std::fputs("\r", stderr);
   std::fflush(stderr);
-  shown_bytes_ = 0;
+  shown_columns_ = 0;
 }
 
 /// Blanks wipe what was there: escapes are not wanted by everybody who has a terminal.
 void ProgressBar::write(const std::string& line) {
-  const std::string wiped = fmt::format("\r{:<{}}", line, shown_bytes_);
+  const size_t columns = ops::screen_width(line);
+  const size_t blanks = shown_columns_ > columns ? shown_columns_ - columns : 0;
+  const std::string wiped = "\r" + line + std::string(blanks, ' ');
   std::fwrite(wiped.data(), 1, wiped.size(), stderr);
   std::fflush(stderr);
-  shown_bytes_ = line.size();
+  shown_columns_ = columns;
 }
 
 }  // namespace nl::cli

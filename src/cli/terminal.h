@@ -27,7 +27,7 @@ class ProgressBar {
  private:
   void write(const std::string& line);
   bool enabled_;
-  size_t shown_bytes_ = 0;
+  size_t shown_columns_ = 0;
   double started_;
   double last_shown_ = 0;
   std::mutex mutex_;

@@ -27,7 +27,9 @@ namespace nl::ops {
 /// What a call may change, the weaker first; each right includes those before it. kRead writes nothing but
 /// caches. A run that is named by the path of a profile is imported first: that takes the right to write.
 enum class Effect { kRead, kWrite, kExec };
-enum class Stream { kNone, kRows, kBytes, kEvents };
+/// What goes to Context::bytes instead of the answer's text. kPage: one page, if the parameter `page` asks
+/// for it.
+enum class Stream { kNone, kRows, kBytes, kPage, kEvents };
 
 /// Who carries a call between the operations and the person or program that asks.
 enum class Face { kCli, kHttp, kMcp };
@@ -42,6 +44,20 @@ struct Reach {
 struct Progress {
   std::string what;
   double fraction = 0;  ///< 0 to 1
+};
+
+/// How pages get to files of the caller. Refuses unless the face says how.
+struct PageFiles {
+  std::function<Result<void>(const std::string& folder)> make_folders = [](const std::string&) {
+    return no_files();
+  };
+  std::function<Result<void>(const std::string& path, std::string_view page)> write =
+      [](const std::string&, std::string_view) { return no_files(); };
+
+ private:
+  static Result<void> no_files() {
+    return Error{ErrorCode::kUnsupported, "files cannot be written from here"};
+  }
 };
 
 struct Operation;
@@ -63,6 +79,11 @@ struct Context {
   std::function<void(const Progress&)> progress = [](const Progress&) {};
   std::function<bool()> cancelled = [] { return false; };
   std::function<Result<void>(std::string_view)> bytes = {};  ///< where a byte stream goes; may be empty
+  PageFiles page_files = {};                                 ///< for pages whose place a parameter names
+  /// A call in the words of the face, for a sentence that tells people what to do.
+  std::function<std::string(const SuggestedCall&)> spell = [](const SuggestedCall& call) {
+    return call.operation + " " + call.parameters;
+  };
   /// Processes that run the SQL of users. None: this process runs it itself.
   store::SqlWorkers* sql_workers = nullptr;
   /// Ends this process, unless what it returns is gone before so many seconds are over: for a process that

@@ -10,7 +10,8 @@ namespace nl::store {
 namespace {
 
 Error engine_error(std::string message) {
-  if (message.starts_with("INTERRUPT Error")) return cancelled_error();
+  // An appender words an interruption its own way, so the call itself is asked too.
+  if (message.starts_with("INTERRUPT Error") || is_cancelled()) return cancelled_error();
   const bool memory = message.find("Out of Memory") != std::string::npos;
   const bool disk = message.find("No space left") != std::string::npos;
   const bool io = message.starts_with("IO Error");

@@ -32,6 +32,7 @@ class LedgerOfSamples : public testing::Test {
     made.face = Face::kCli;
     made.may = may;
     made.host_paths = true;
+    made.page_files = {make_folders, replace_file};
     return made;
   }
   nlohmann::json must(const char* operation, const nlohmann::json& parameters, Effect may) const {

@@ -103,6 +103,7 @@ def test_wrong_verb_like_no_other(neurolens):
         ["runs", "--limit", "0"],
         ["runs", "--limit", "many"],
         ["runs", "--offset", ""],
+        ["runs", "--offset", "99999999999999999999"],
         ["runs", "--color", "purple"],
         ["query", "@latest", "SELECT 1", "--format", "xml"],
         ["import", "x.json", "--threads", "0"],

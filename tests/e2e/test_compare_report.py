@@ -151,6 +151,19 @@ def test_a_file_that_cannot_be_written(neurolens, make_trace, tmp_path, option):
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.parametrize("page", ["html", "markdown", "junit"])
+def test_a_page_on_standard_output_is_that_of_the_file(neurolens, make_trace, tmp_path, page):
+    runs = ["compare", make_trace(0), make_trace(1)]
+    neurolens(*runs, f"--{page}", tmp_path / "page")
+    shown = neurolens(*runs, "--page", page)
+    assert shown.out.encode() == (tmp_path / "page").read_bytes() and shown.err == ""
+
+
+def test_a_page_cannot_stand_in_json(neurolens, make_trace):
+    refused = neurolens("compare", make_trace(0), make_trace(1), "--page", "html", "--json", code=BAD_INPUT)
+    assert "--html FILE" in refused.envelope["error"]["hint"]
+
+
 def test_the_same_runs_give_the_same_bytes(slower, tmp_path):
     sides = write_sides(tmp_path, 1, 1.1, 6)
     other = Neurolens(tmp_path / "ledger", {"TZ": "Asia/Tokyo", "LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"})

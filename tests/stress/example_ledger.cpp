@@ -77,6 +77,7 @@ ops::Context ExampleLedger::context() const {
   context.face = ops::Face::kCli;
   context.may = ops::Effect::kWrite;
   context.host_paths = true;
+  context.page_files = {make_folders, replace_file};
   return context;
 }
 

@@ -33,6 +33,7 @@ class OpenRunTest : public testing::Test {
     context_.face = Face::kCli;
     context_.may = Effect::kExec;
     context_.host_paths = true;
+    context_.page_files = {make_folders, replace_file};
     ImportOptions options;
     options.on_the_way = true;
     auto ledger = store::Ledger::open(folder_);

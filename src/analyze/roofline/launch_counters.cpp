@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kLaunches[] = R"(
-  SELECT launch_id, kernel_name, dur_ns, device_name, compute_capability, source_id FROM profiled_launches
+  SELECT launch_id, kernel_name, dur_ns, device_name, source_id FROM profiled_launches
   ORDER BY launch_id)";
 constexpr char kAdvice[] = R"(
   SELECT l.kernel_name, a.rule, a.kind, a.text, a.speedup_kind, a.speedup_pct, count(*)
@@ -376,7 +376,7 @@ Result<std::vector<CountedLaunch>> read_launches(store::Connection& connection) 
   NL_CHECK(connection.stream(kLaunches, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
       launches.push_back({chunk.int64s(0)[i], text_of(chunk, 1, i), integer_of(chunk, 2, i),
-                          text_of(chunk, 3, i), integer_of(chunk, 5, i)});
+                          text_of(chunk, 3, i), integer_of(chunk, 4, i)});
     }
     return {};
   }));

@@ -8,8 +8,6 @@
 namespace nl::ingest {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 /// Where in a row a character stands; split() reads quotes the same way.
 enum class Place { kFieldStart, kPlain, kQuoted, kBehindQuote };
 

@@ -23,6 +23,12 @@ struct CsvLimits {
 /// The fields of a header line; names of columns hold no quotes and commas of their own.
 std::vector<std::string_view> header_fields(std::string_view line);
 
+/// Editors on Windows put the mark in front of a text. It is no part of the first line.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+inline std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
+}
+
 class CsvReader {
  public:
   explicit CsvReader(ByteSource& source, CsvLimits limits = {}) : source_(source), limits_(limits) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "base/files.h"
 #include "compare/comparison.h"
 #include "ops/gate/compare_gate.h"
 #include "ops/gate/expectations.h"
@@ -45,7 +44,9 @@ constexpr char kParameters[] = R"({
     "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
     "html": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write the comparison as one HTML page to this file"},
     "markdown": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write a comment for a pull request to this file"},
-    "junit": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write JUnit XML for a CI system to this file"}
+    "junit": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write JUnit XML for a CI system to this file"},
+    "page": {"type": "string", "enum": ["html", "markdown", "junit"],
+             "description": "give this page instead of the answer; the options of these names write files"}
   }})";
 
 Result<compare::RunInput> input_of(Context& context, store::Ledger& ledger, const std::string& name) {
@@ -105,7 +106,7 @@ Result<compare::CompareOptions> compare_options(Context& context, const json& pa
   NL_TRY(options.analysis, analysis_options(shared));
   options.window = parameters.value("window", "auto");
   options.keep_warm_up = parameters.value("keep_warm_up", false);
-  options.with_figures = parameters.contains("html");
+  options.with_figures = parameters.contains("html") || parameters.value("page", "") == "html";
   NL_TRY(options.practical_bound, parse_share("--threshold", parameters.value("threshold", "1%")));
   options.progress = [&context](double fraction) { context.progress({"comparing", fraction}); };
   return options;
@@ -141,7 +142,8 @@ void add_runs(std::string& command, const char* option, const compare::ComparedS
   for (const std::string& run : side.runs) command += " " + run;
 }
 
-/// Names the runs by their ids, so that it says the same on any machine.
+/// A page says how to make it again, whichever face asked for it. Names the runs by their ids, so that it
+/// says the same on any machine.
 std::string command_of(const compare::Comparison& comparison, const json& parameters) {
   std::string command = "neurolens compare";
   add_runs(command, " --base", comparison.base);
@@ -161,28 +163,45 @@ std::string command_of(const compare::Comparison& comparison, const json& parame
   return command;
 }
 
+report::CompareProvenance provenance_of(const compare::Comparison& comparison, const json& parameters) {
+  return {NEUROLENS_VERSION, command_of(comparison, parameters)};
+}
+
 constexpr struct {
   const char* format;
   std::string (*write)(const compare::Comparison& comparison, const report::CompareProvenance& provenance);
 } kReports[] = {
     {"html", report::compare_html}, {"markdown", report::compare_markdown}, {"junit", report::compare_junit}};
 
-Result<void> write_reports(const json& parameters, compare::Comparison& comparison) {
-  const report::CompareProvenance provenance{NEUROLENS_VERSION, command_of(comparison, parameters)};
+Result<void> write_pages(Context& context, const json& parameters, compare::Comparison& comparison) {
+  const report::CompareProvenance provenance = provenance_of(comparison, parameters);
   std::vector<compare::WrittenFile> files;
   for (const auto& kind : kReports) {
     if (!parameters.contains(kind.format)) continue;
     const std::string path = parameters[kind.format], text = kind.write(comparison, provenance);
-    NL_CHECK(replace_file(path, text));
+    NL_CHECK(context.page_files.write(path, text));
     files.push_back({kind.format, path, text.size()});
   }
   if (!files.empty()) comparison.files = std::move(files);
   return {};
 }
 
+/// To whoever asked for one page instead of files.
+Result<void> give_page(Context& context, const json& parameters, const compare::Comparison& comparison) {
+  if (!parameters.contains("page")) return {};
+  for (const auto& kind : kReports) {
+    if (parameters["page"] == kind.format)
+      return context.bytes(kind.write(comparison, provenance_of(comparison, parameters)));
+  }
+  return {};
+}
+
+int exit_code_of(const compare::Comparison& comparison) {
+  return comparison.gate && !comparison.gate->passed ? 1 : 0;
+}
+
 void add_next(Outcome& outcome, const json& parameters) {
   const auto& comparison = answer_of<compare::Comparison>(outcome);
-  if (comparison.gate && !comparison.gate->passed) outcome.exit_code = 1;
   if (comparison.verdict == stats::Verdict::kNotTested)
     outcome.next.push_back(
         suggested("compare", {{"base", {"RUN", "RUN", "..."}}, {"new", {"RUN", "RUN", "..."}}}));
@@ -192,6 +211,9 @@ void add_next(Outcome& outcome, const json& parameters) {
 }
 
 Result<Outcome> run(Context& context, const json& given) {
+  if (given.contains("page") && !context.bytes)
+    return Error{ErrorCode::kBadInput, "a page cannot be given inside of JSON",
+                 "write it to a file: --html FILE"};
   NL_TRY(const auto expected, expectations_of(given));
   NL_TRY(const auto sides, sides_of(given, expected));
   const json parameters = with_expected_options(given, expected);
@@ -204,8 +226,10 @@ Result<Outcome> run(Context& context, const json& given) {
   comparison.expectations = check_limits(comparison, expected.limits);
   keep_top(comparison, parameters.value("top", int64_t{15}));
   if (parameters.value("gate", false)) comparison.gate = judge_gate(comparison, gate);
-  NL_CHECK(write_reports(parameters, comparison));
+  NL_CHECK(write_pages(context, parameters, comparison));
+  NL_CHECK(give_page(context, parameters, comparison));
   Outcome outcome = answered(std::move(comparison));
+  outcome.exit_code = exit_code_of(answer_of<compare::Comparison>(outcome));
   add_next(outcome, parameters);
   return outcome;
 }
@@ -224,6 +248,7 @@ const Operation& operation_compare() {
       .result = schema_text<compare::Comparison>,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .stream = Stream::kPage,
       .run = run,
       .text = compare_text,
   };

@@ -42,25 +42,28 @@ class Findings {
   bool healthy_ = true;
 };
 
-void check_ledger(const std::string& folder, Findings& findings) {
+void check_ledger(const Context& context, Findings& findings) {
+  const std::string& folder = context.ledger_folder;
+  const std::string reindex = context.spell(suggested("gc", {{"reindex", true}}));
   auto ledger = store::Ledger::open(folder);
   if (!ledger) return findings.bad("ledger", ledger.error().message, ledger.error().hint);
   const auto count = ledger->count();
-  if (!count) return findings.bad("index", count.error().message, "neurolens gc --reindex");
+  if (!count) return findings.bad("index", count.error().message, reindex);
   findings.good("ledger", fmt::format("{} ({})", folder, counted(*count, "run")));
   const auto bundles = static_cast<int64_t>(list_folder(folder + "/runs").size());
   if (bundles != *count) {
     findings.note("index",
                   fmt::format("{} on disk, {} in the index", counted(bundles, "bundle"), grouped(*count)),
-                  "neurolens gc --reindex");
+                  reindex);
   }
   const auto stagings = static_cast<int64_t>(list_folder(folder + "/staging").size());
   if (stagings > 0)
-    findings.note("staging", counted(stagings, "import") + " under way or killed", "neurolens gc");
+    findings.note("staging", counted(stagings, "import") + " under way or killed",
+                  context.spell(suggested("gc")));
   const auto recordings = static_cast<int64_t>(list_folder(folder + "/recordings").size());
   if (recordings > 0)
     findings.note("recordings", counted(recordings, "recording") + " under way or killed",
-                  "neurolens record --recover");
+                  context.spell(suggested("record", {{"recover", true}})));
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) != 0) return;
   const auto free_bytes = static_cast<int64_t>(space.f_bavail) * static_cast<int64_t>(space.f_frsize);
@@ -92,7 +95,7 @@ Result<Outcome> run(Context& context, const json&) {
     formats += (formats.empty() ? "" : ", ") + std::string(adapter->format);
   }
   findings.good("formats", formats);
-  check_ledger(context.ledger_folder, findings);
+  check_ledger(context, findings);
   check_capabilities(*context.environment, findings);
   Outcome outcome;
   outcome.data = {{"healthy", findings.healthy()}, {"checks", findings.list()}};

@@ -112,12 +112,12 @@ Result<Outcome> write_reports(Context& context, const json& parameters) {
   const std::string folder = parameters["output"];
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto report, make_run_report(context, named, options_of(parameters)));
-  NL_CHECK(make_folders(folder));
+  NL_CHECK(context.page_files.make_folders(folder));
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"folder", folder}, {"files", json::array()}};
   NL_CHECK(check_cancelled());
   for (const auto& [name, text] : documents_of(report, formats)) {
-    NL_CHECK(replace_file(folder + "/" + name, text));
+    NL_CHECK(context.page_files.write(folder + "/" + name, text));
     outcome.data["files"].push_back({{"name", name}, {"bytes", text.size()}});
   }
   if (formats.contains("json"))

@@ -4,6 +4,7 @@
 
 #include "analyze/metrics/metric.h"
 #include "analyze/names/op_class.h"
+#include "ops/operation.h"
 
 namespace nl::ops {
 namespace {
@@ -54,8 +55,9 @@ Known<double> class_time(const json& measures, const std::string& name) {
   return total / steps_of(measures);
 }
 
-Error unknown(const std::string& what, const std::string& name, const std::string& hint) {
-  return {ErrorCode::kBadInput, "no such " + what + ": " + name, hint};
+Error unknown(const std::string& what, const std::string& name, const std::string& hint,
+              std::vector<SuggestedCall> calls = {}) {
+  return {ErrorCode::kBadInput, "no such " + what + ": " + name, hint, std::move(calls)};
 }
 
 }  // namespace
@@ -81,7 +83,7 @@ RunFigure RunFigure::kernels(const std::string& name_part) {
 
 Result<RunFigure> RunFigure::op_class(const std::string& name) {
   if (!analyze::find_op_class(name))
-    return unknown("class", name, "gemm, attention, …: see neurolens analyze");
+    return unknown("class", name, "gemm, attention, …: see {}", {suggested("analyze")});
   return RunFigure(Kind::kClass, "class " + name, name);
 }
 

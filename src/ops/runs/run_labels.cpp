@@ -54,15 +54,16 @@ void add_sidecar(const GivenLabels& given, const Labels& before, std::vector<Lab
   }
 }
 
-void warn_of_conflicts(const std::string& run_id, const Labels& source, const Labels& given, const char* from,
-                       std::vector<std::string>& warnings) {
+void warn_of_conflicts(const Context& context, const std::string& run_id, const Labels& source,
+                       const Labels& given, const char* from, std::vector<std::string>& warnings) {
   for (const auto& [key, value] : given) {
     const auto said = source.find(key);
     if (said == source.end() || said->second == value) continue;
     warnings.push_back(fmt::format(
-        "{}={} from {} does not count, since the source says {}={}; to force it: neurolens label {} {} "
-        "--force",
-        key, value, from, key, said->second, short_id(run_id), shell_word(key + "=" + value)));
+        "{}={} from {} does not count, since the source says {}={}; to force it: {}", key, value, from, key,
+        said->second,
+        context.spell(suggested(
+            "label", {{"run", short_id(run_id)}, {"labels", {key + "=" + value}}, {"force", true}}))));
   }
 }
 
@@ -147,8 +148,8 @@ Result<void> apply_labels(const Context& context, store::Ledger& ledger, const s
         [&](store::State& state) { return state.change_labels(run_id, changes, act_of(context)); }));
   }
   const Labels source = store::source_labels(document);
-  warn_of_conflicts(run_id, source, given.sidecar.labels, "neurolens.yaml", warnings);
-  warn_of_conflicts(run_id, source, given.set, "--set", warnings);
+  warn_of_conflicts(context, run_id, source, given.sidecar.labels, "neurolens.yaml", warnings);
+  warn_of_conflicts(context, run_id, source, given.set, "--set", warnings);
   return apply_tags_and_notes(ledger, run_id, given.sidecar, act_of(context));
 }
 

@@ -7,13 +7,13 @@
 #include <ctime>
 
 namespace nl::ops {
-namespace {
 
-/// Columns on the screen, taking each code point for one.
 size_t screen_width(std::string_view text) {
   return static_cast<size_t>(std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
+
+namespace {
 
 /// The same of a text with colours that bold() and others gave it.
 size_t styled_width(std::string_view text) {

@@ -13,6 +13,8 @@ namespace nl::ops {
 
 /// Unix time -> 2026-11-15 05:18 (local time)
 std::string time_text(int64_t unix_ns);
+/// Columns on the screen, taking each code point for one.
+size_t screen_width(std::string_view text);
 /// At most `width` characters, the middle left out; never cuts a UTF-8 character in two.
 std::string shortened(std::string_view text, size_t width);
 /// Lines of at most `width` characters, broken at blanks, each behind `indent`.

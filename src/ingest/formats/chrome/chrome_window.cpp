@@ -7,6 +7,8 @@
 
 #include "ingest/formats/chrome/chrome_window.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -88,7 +90,7 @@ bool is_id(std::string_view token) {
 }
 
 std::string printable(char c) {
-  return c > ' ' && c < 127 ? std::string(1, c) : "0x" + std::to_string(static_cast<unsigned char>(c));
+  return c > ' ' && c < 127 ? std::string(1, c) : fmt::format("0x{:02x}", static_cast<unsigned char>(c));
 }
 
 int correlation_column(TableId table) {

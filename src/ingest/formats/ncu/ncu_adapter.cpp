@@ -7,6 +7,7 @@
 #include "ingest/adapter.h"
 #include "ingest/formats/ncu/ncu_tables.h"
 #include "ingest/formats/ncu/ncu_text.h"
+#include "ingest/source/csv_reader.h"
 
 namespace nl::ingest {
 namespace {
@@ -16,7 +17,7 @@ constexpr char kExport[] = "export it with: ncu --import REPORT --csv --page raw
 
 /// The text of the first line that looks like a header.
 std::string_view header_in(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   for (;;) {
     const size_t end = text.find('\n');
     if (starts_ncu_header(text)) return text.substr(0, end);

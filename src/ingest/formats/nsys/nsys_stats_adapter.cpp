@@ -511,7 +511,7 @@ bool has_column_table(std::string_view head) {
 }
 
 Sniffed sniff(std::string_view head, std::string_view file_name) {
-  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  head = without_byte_order_mark(head);
   std::vector<NsysReport> found;
   for (std::string_view rest = head; !rest.empty() && found.size() < 2;) {
     const size_t end = rest.find('\n');

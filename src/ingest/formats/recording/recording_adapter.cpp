@@ -373,7 +373,6 @@ class Recording {
       info_.health["attributes_left_out"]++;
     } else if (bytes > 0) {
       scope.args = json_of({reinterpret_cast<const char*>(record + head_words + 1), bytes});
-      open_text_ += scope.args.size();
     }
     return true;
   }
@@ -389,6 +388,7 @@ class Recording {
     if (open_scopes_ >= kMaxOpenScopes) return drop("too_many_open");
     open_scopes_++;
     begins_++;
+    open_text_ += scope.args.size();
     line->open.push_back(std::move(scope));
   }
 
@@ -430,6 +430,7 @@ class Recording {
     const auto [it, is_new] = ranges_.try_emplace({chunk_.process, record[2]});
     if (it->second.lines != nullptr) return drop("range_started_twice");
     begins_++;
+    open_text_ += scope.args.size();
     RangeLine& line = lines[*at];
     if (is_new) {
       it->second = {&lines, *at, std::move(scope), kNull};
@@ -442,13 +443,14 @@ class Recording {
   }
 
   void end_range(uint64_t id, int64_t time) {
-    if (ranges_.size() >= kMaxOpenScopes || process_ == nullptr) return drop("too_many_open");
-    const auto [it, is_new] = ranges_.try_emplace({chunk_.process, id});
-    Range& range = it->second;
-    if (is_new) {
-      range.end_ns = time;
+    const auto it = ranges_.find({chunk_.process, id});
+    const bool is_full = it == ranges_.end() && ranges_.size() >= kMaxOpenScopes;
+    if (is_full || process_ == nullptr) return drop("too_many_open");
+    if (it == ranges_.end()) {
+      ranges_[{chunk_.process, id}].end_ns = time;
       return;
     }
+    Range& range = it->second;
     if (range.lines == nullptr) return drop("end_without_begin");
     RangeLine& line = (*range.lines)[range.line];
     line.is_open = false;

@@ -563,7 +563,7 @@ bool is_json(std::string_view head) {
 Sniffed sniff(std::string_view head, std::string_view file_name) {
   constexpr size_t kLongestHeader = 4096;
   if (is_json(head)) return {0.9};
-  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  head = without_byte_order_mark(head);
   const size_t end = head.find('\n');
   const std::string_view line = trimmed(head.substr(0, end));
   if (line.size() > kLongestHeader) return {};

@@ -490,6 +490,7 @@ class Telemetry {
 /// The columns that have different values in rows of the same time. If there is only one device, there are
 /// none, and then every candidate may be right.
 std::vector<std::string> device_columns(std::string_view head) {
+  head = without_byte_order_mark(head);
   std::set<std::string> found;
   std::vector<Column> columns;
   Fields before;
@@ -527,7 +528,7 @@ bool may_be_telemetry(std::string_view head) {
 
 Sniffed sniff(std::string_view head, std::string_view) {
   if (head.empty() || !may_be_telemetry(head)) return {};
-  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  head = without_byte_order_mark(head);
   for (std::string_view rest = head; !rest.empty();) {
     const size_t end = rest.find('\n');
     const std::string_view line = rest.substr(0, end);
