@@ -142,6 +142,10 @@ Result<void> Ledger::wait_until_free() {
   return check_cancelled();
 }
 
+bool Ledger::has(const std::string& run_id) const {
+  return path_exists(run_folder(run_id) + "/run.json");
+}
+
 Result<Staging> Ledger::new_staging() {
   NL_CHECK(may_write());
   NL_CHECK(make_folders(folder_ + "/staging"));
@@ -211,6 +215,19 @@ Result<std::string> Ledger::latest(int64_t back) {
   return rows[0].run_id;
 }
 
+/// First the folder gets out of sight, at once, and then the state says that the run was touched: whoever
+/// brings the index up to date meanwhile either waits for our transaction or looks again, and never keeps a
+/// run that is gone.
+Result<void> Ledger::drop(const std::string& run_id) {
+  NL_CHECK(make_folders(folder_ + "/staging"));
+  NL_TRY(const FolderAside aside, FolderAside::create(folder_ + "/staging/"));
+  NL_TRY(auto transaction, index_.transaction());
+  if (path_exists(run_folder(run_id))) NL_CHECK(rename_to_new(run_folder(run_id), aside.path() + "/dropped"));
+  NL_CHECK(state_.forget(run_id));
+  NL_CHECK(index_.remove(run_id));
+  return transaction.commit();
+}
+
 Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   NL_CHECK(may_write());
   GcReport report;
@@ -224,9 +241,7 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
     NL_CHECK(check_cancelled());
     const auto lease = RunLease::alone(run_folder(id), 0);
     if (!lease && lease.error().code == ErrorCode::kConflict) continue;  // somebody reads it: the next time
-    NL_CHECK(index_.remove(id));
-    NL_CHECK(state_.forget(id));
-    remove_tree(run_folder(id));
+    NL_CHECK(drop(id));
     report.dropped_runs++;
   }
   return report;

@@ -59,6 +59,8 @@ class Ledger {
 
   const std::string& folder() const { return folder_; }
   std::string run_folder(const std::string& run_id) const { return folder_ + "/runs/" + run_id; }
+  /// Is the run there now? Others may drop it the next moment, unless one holds a lease.
+  bool has(const std::string& run_id) const;
   /// permission or unavailable if the ledger can only be read.
   Result<void> may_write() const;
 
@@ -110,6 +112,7 @@ class Ledger {
         index_(std::move(index)),
         state_(std::move(state)) {}
   Result<IndexedRun> look_at(const std::string& run_id);
+  Result<void> drop(const std::string& run_id);
   Result<void> catch_up();
   Result<void> index_touched();
   Result<void> reindex_in_memory();

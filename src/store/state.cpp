@@ -152,6 +152,7 @@ Result<void> State::forget(const std::string& run_id) {
        {"receipts", "labels", "past_labels", "tags", "notes", "baselines", "predictions"}) {
     NL_CHECK(db_.run("DELETE FROM " + std::string(table) + " WHERE run_id = ?", {run_id}));
   }
+  NL_CHECK(touch(run_id));  // so that every index takes it out
   return transaction.commit();
 }
 

@@ -727,7 +727,7 @@ def test_import_of_compressed_standard_input(neurolens):
 def test_import_from_a_fifo(neurolens, small_trace, tmp_path):
     fifo = tmp_path / "fifo.json"
     os.mkfifo(fifo)
-    writer = threading.Thread(target=lambda: fifo.write_bytes(small_trace.read_bytes()))
+    writer = threading.Thread(target=lambda: fifo.write_bytes(small_trace.read_bytes()), daemon=True)
     writer.start()
     data = neurolens.import_file(fifo)
     writer.join()

@@ -27,20 +27,21 @@ def run(*arguments, environment=None, **options):
 
 def in_terminal(command, columns, environment):
     """All that a terminal of that width gets, and the exit code."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(command[0], command, environment)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True)
+    os.close(theirs)
     output = b""
     while True:
         try:
-            part = os.read(terminal, 65536)
+            part = os.read(ours, 65536)
         except OSError:  # the other side is gone
             break
         if not part:
             break
         output += part
-    return output.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(ours)
+    return output.decode(), process.wait(timeout=60)
 
 
 # ---- no place for the ledger

@@ -227,7 +227,7 @@ Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& i
     }
   }
   const std::string run_id = store::run_id_of(sources, options);
-  return path_exists(ledger.run_folder(run_id) + "/run.json") ? run_id : std::string();
+  return ledger.has(run_id) ? run_id : std::string();
 }
 
 store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {

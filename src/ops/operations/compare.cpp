@@ -49,8 +49,7 @@ constexpr char kParameters[] = R"({
              "description": "give this page instead of the answer; the options of these names write files"}
   }})";
 
-Result<compare::RunInput> input_of(Context& context, store::Ledger& ledger, const std::string& name) {
-  NL_TRY(const auto named, resolve_run(context, ledger, name));
+Result<compare::RunInput> input_of(store::Ledger& ledger, const NamedRun& named) {
   compare::RunInput input{named.bundle, {named.run_id, {}, {}}};
   NL_TRY(const auto document, store::shared_run_document(named.bundle + "/run.json"));
   input.facts.document = *document;
@@ -59,11 +58,15 @@ Result<compare::RunInput> input_of(Context& context, store::Ledger& ledger, cons
   return input;
 }
 
+/// The leases of the runs go to `leases`; nobody drops or replaces the runs while they are held.
+using Leases = std::vector<std::shared_ptr<store::RunLease>>;
 Result<std::vector<compare::RunInput>> inputs_of(Context& context, store::Ledger& ledger,
-                                                 const std::vector<std::string>& names) {
+                                                 const std::vector<std::string>& names, Leases& leases) {
   std::vector<compare::RunInput> inputs;
   for (const std::string& name : names) {
-    NL_TRY(auto input, input_of(context, ledger, name));
+    NL_TRY(const NamedRun named, resolve_run(context, ledger, name));
+    NL_TRY(auto input, input_of(ledger, named));
+    leases.push_back(named.lease);
     for (const auto& other : inputs) {
       if (other.facts.run_id == input.facts.run_id)
         return Error{ErrorCode::kBadInput, "a run is named twice on one side: " + name,
@@ -220,8 +223,9 @@ Result<Outcome> run(Context& context, const json& given) {
   NL_TRY(const auto gate, gate_options(parameters));
   NL_TRY(const auto options, compare_options(context, parameters));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  NL_TRY(const auto base, inputs_of(context, ledger, sides.first));
-  NL_TRY(const auto next, inputs_of(context, ledger, sides.second));
+  Leases leases;
+  NL_TRY(const auto base, inputs_of(context, ledger, sides.first, leases));
+  NL_TRY(const auto next, inputs_of(context, ledger, sides.second, leases));
   NL_TRY(auto comparison, compare::compare_runs(base, next, options));
   comparison.expectations = check_limits(comparison, expected.limits);
   keep_top(comparison, parameters.value("top", int64_t{15}));

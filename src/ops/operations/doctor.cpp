@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 #include <sys/statvfs.h>
 
+#include <chrono>
 #include <thread>
 
+#include "base/call_control.h"
 #include "base/files.h"
 #include "capture/capabilities.h"
 #include "ingest/adapter.h"
@@ -42,18 +44,36 @@ class Findings {
   bool healthy_ = true;
 };
 
+/// Looks again if they differ: an import that publishes its run is between the two for a moment.
+struct RunCounts {
+  int64_t on_disk = 0;
+  int64_t in_index = 0;
+};
+Result<RunCounts> counts_of(store::Ledger& ledger, const std::string& folder) {
+  constexpr int kMostLooks = 10;
+  RunCounts counts;
+  for (int look = 0; look < kMostLooks; look++) {
+    NL_CHECK(check_cancelled());
+    if (look > 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    NL_TRY(counts.in_index, ledger.count());
+    counts.on_disk = static_cast<int64_t>(list_folder(folder + "/runs").size());
+    if (counts.on_disk == counts.in_index) break;
+  }
+  return counts;
+}
+
 void check_ledger(const Context& context, Findings& findings) {
   const std::string& folder = context.ledger_folder;
   const std::string reindex = context.spell(suggested("gc", {{"reindex", true}}));
   auto ledger = store::Ledger::open(folder);
   if (!ledger) return findings.bad("ledger", ledger.error().message, ledger.error().hint);
-  const auto count = ledger->count();
-  if (!count) return findings.bad("index", count.error().message, reindex);
-  findings.good("ledger", fmt::format("{} ({})", folder, counted(*count, "run")));
-  const auto bundles = static_cast<int64_t>(list_folder(folder + "/runs").size());
-  if (bundles != *count) {
+  const auto counts = counts_of(*ledger, folder);
+  if (!counts) return findings.bad("index", counts.error().message, reindex);
+  findings.good("ledger", fmt::format("{} ({})", folder, counted(counts->in_index, "run")));
+  if (counts->on_disk != counts->in_index) {
     findings.note("index",
-                  fmt::format("{} on disk, {} in the index", counted(bundles, "bundle"), grouped(*count)),
+                  fmt::format("{} on disk, {} in the index", counted(counts->on_disk, "bundle"),
+                              grouped(counts->in_index)),
                   reindex);
   }
   const auto stagings = static_cast<int64_t>(list_folder(folder + "/staging").size());

@@ -147,7 +147,7 @@ Result<json> read_report(const std::string& path) {
 /// Only in the ledger: the id stands for nothing else.
 Result<NamedRun> run_of_report(Context& context, const std::string& run_id) {
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
-  if (!path_exists(ledger.run_folder(run_id) + "/run.json")) {
+  if (!ledger.has(run_id)) {
     return Error{ErrorCode::kUnavailable, "the run of the report is not in the ledger: " + run_id,
                  "import its sources, or name their ledger with --ledger"};
   }

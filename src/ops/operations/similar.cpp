@@ -129,8 +129,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
                      {}};
   for (const auto& neighbor : found.neighbors) {
     NL_CHECK(check_cancelled());
-    NL_TRY(auto row, similar_run(ledger, asked, neighbor));
-    answer.runs.push_back(std::move(row));
+    auto row = similar_run(ledger, asked, neighbor);
+    if (!row && !ledger.has(run_id_text(neighbor.key))) continue;  // dropped since the search
+    if (!row) return row.error();
+    answer.runs.push_back(std::move(*row));
   }
   Outcome outcome = answered(std::move(answer));
   for (const auto& id : all.unreadable)

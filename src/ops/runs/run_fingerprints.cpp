@@ -229,7 +229,10 @@ class Filling {
   void add(const RowKey& key) {
     const std::string id = run_id_text(key);
     const auto print = run_fingerprint({id, ledger_.run_folder(id)});
-    if (!print) return out_.unreadable.push_back(id);
+    if (!print) {
+      if (ledger_.has(id)) out_.unreadable.push_back(id);  // else it was dropped meanwhile
+      return;
+    }
     rows_[print->present].push_back({key, packed(*print, print->present)});
     out_.computed++;
   }

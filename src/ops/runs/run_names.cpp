@@ -40,7 +40,7 @@ Result<NamedRun> by_baseline(store::Ledger& ledger, const std::string& name) {
                  "{} lists the baselines",
                  {{"baseline"}}};
   }
-  if (!path_exists(ledger.run_folder(baseline->run_id) + "/run.json")) {
+  if (!ledger.has(baseline->run_id)) {
     return Error{ErrorCode::kNotFound,
                  "the run of baseline " + baseline_name + " is gone: " + short_id(baseline->run_id),
                  "{} names another one",
@@ -50,6 +50,7 @@ Result<NamedRun> by_baseline(store::Ledger& ledger, const std::string& name) {
 }
 
 constexpr int64_t kShownCandidates = 5;
+constexpr int kMostAttempts = 10;
 
 Error several_runs(const std::string& what, const std::vector<std::string>& ids) {
   std::string list;
@@ -139,8 +140,15 @@ Result<NamedRun> resolve_run(Context& context, const std::string& name) {
 
 Result<NamedRun> resolve_run(Context& context, store::Ledger& ledger, const std::string& name) {
   if (is_folder(context, name)) return run_in_folder(name);
-  const bool exists = context.host_paths && path_exists(name);
-  return exists ? import_on_the_way(context, ledger, name) : by_name(ledger, name);
+  const bool is_profile = context.host_paths && path_exists(name);
+  for (int attempt = 1;; attempt++) {
+    NL_TRY(NamedRun run, is_profile ? import_on_the_way(context, ledger, name) : by_name(ledger, name));
+    auto lease = store::RunLease::share(run.bundle);
+    if (lease) run.lease = std::make_shared<store::RunLease>(std::move(*lease));
+    // Somebody's gc may have dropped the run between its import and our lease. Then it is imported again.
+    const bool was_dropped = !lease && lease.error().code == ErrorCode::kNotFound;
+    if (!is_profile || !was_dropped || attempt == kMostAttempts) return run;
+  }
 }
 
 Result<std::shared_ptr<store::Ledger>> ledger_of(const Context& context, const NamedRun& run) {
@@ -152,7 +160,7 @@ Result<std::shared_ptr<store::Ledger>> ledger_of(const Context& context, const N
 Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, const std::string& name) {
   NL_TRY(auto named, resolve_run(context, ledger, name));
   named.bundle = ledger.run_folder(named.run_id);
-  if (!path_exists(named.bundle + "/run.json")) {
+  if (!ledger.has(named.run_id)) {
     return Error{
         ErrorCode::kNotFound, "the run is not in the ledger: " + name, "{} its profile first", {{"import"}}};
   }

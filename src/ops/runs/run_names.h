@@ -7,6 +7,7 @@
 
 #include "ops/operation.h"
 #include "store/ledger.h"
+#include "store/run_lease.h"
 
 namespace nl::ops {
 
@@ -14,7 +15,8 @@ struct NamedRun {
   std::string run_id;
   std::string bundle;  ///< folder with run.json
   bool imported_now = false;
-  std::shared_ptr<store::Ledger> ledger = {};  ///< the one it was found in, if it was looked for in one
+  std::shared_ptr<store::Ledger> ledger = {};   ///< the one it was found in, if it was looked for in one
+  std::shared_ptr<store::RunLease> lease = {};  ///< keeps gc and refresh away from a run of the ledger
 };
 
 Result<NamedRun> resolve_run(Context& context, const std::string& name);
