@@ -82,7 +82,7 @@ Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, con
   report_progress("analyzing", 0.6);
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, layers);
-  NL_TRY(auto collectives, run_collectives(*open, measured.window));
+  NL_TRY(auto collectives, run_collectives(*open, run.timeline, measured.window));
   for (MeasuredDevice& device : measured.devices) add_waits(device, collectives);
   RunAnalysis analysis;
   Analysis& data = analysis.data;

@@ -174,6 +174,18 @@ CollectiveCall call_of(const store::Chunk& chunk, size_t row) {
 
 }  // namespace
 
+bool is_collective_name(std::string_view name) {
+  std::string word;
+  if (lower(name.substr(0, 5)) == "void ") name.remove_prefix(5);
+  for (const char c : name) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!is_letter && c != '_' && c != ':') break;
+    word += static_cast<char>(is_letter ? c | 0x20 : c);
+  }
+  return has_part(word, "nccl") || has_part(word, "rccl") || has_part(word, "msccl") ||
+         has_part(word, "cross_device_reduce");
+}
+
 Result<bool> has_collectives(store::Connection& connection) {
   NL_TRY(const int64_t any, connection.integer(kAnyCalls));
   return any > 0;

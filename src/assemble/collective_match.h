@@ -54,6 +54,8 @@ struct CollectiveCall {
 
 /// In order of rank and start. Kernels without timing are left out.
 Result<std::vector<CollectiveCall>> load_collectives(store::Connection& connection);
+/// Does a kernel of this name belong to a communication library? The same names as load_collectives() takes.
+bool is_collective_name(std::string_view name);
 /// Whether there are any, from the names of kernels alone: most runs have none, and then nothing else is
 /// read.
 Result<bool> has_collectives(store::Connection& connection);

@@ -307,12 +307,19 @@ CollectivesAnswer collectives_of(const Calls& calls, const LoadedFits& fits, int
   return Report(calls, fits, window_ns).build();
 }
 
-Result<CollectivesAnswer> run_collectives(store::OpenRun& run, const IntervalSet& window) {
+/// By the names that were loaded already: most runs have none, and then nothing else is read.
+static bool has_collectives(const Timeline& timeline) {
+  std::set<uint32_t> names(timeline.kernels.name.begin(), timeline.kernels.name.end());
+  return std::any_of(names.begin(), names.end(),
+                     [&](uint32_t name) { return assemble::is_collective_name(timeline.names[name]); });
+}
+
+Result<CollectivesAnswer> run_collectives(store::OpenRun& run, const Timeline& timeline,
+                                          const IntervalSet& window) {
   Calls calls;
   LoadedFits fits;
-  NL_TRY(store::Connection * views, run.ask({"kernels", "clock_fits"}));
-  NL_TRY(const bool any, assemble::has_collectives(*views));
-  if (any) {
+  if (has_collectives(timeline)) {
+    NL_TRY(store::Connection * views, run.ask({"kernels", "clock_fits"}));
     // On the sources' own clocks, which needs other views and so another connection.
     NL_TRY(store::Engine * engine, run.engine());
     NL_TRY(auto stored, engine->connect());

@@ -8,6 +8,7 @@
 
 #include "analyze/answer/collectives.h"
 #include "analyze/load/intervals.h"
+#include "analyze/load/timeline.h"
 #include "assemble/clock_table.h"
 #include "assemble/collective_match.h"
 #include "store/run_views.h"
@@ -50,6 +51,7 @@ std::vector<assemble::CollectiveCall> calls_inside(std::vector<assemble::Collect
                                                    const IntervalSet& window);
 
 /// Of a run, in a window of common time.
-Result<CollectivesAnswer> run_collectives(store::OpenRun& run, const IntervalSet& window);
+Result<CollectivesAnswer> run_collectives(store::OpenRun& run, const Timeline& timeline,
+                                          const IntervalSet& window);
 
 }  // namespace nl::analyze

@@ -1,6 +1,7 @@
 #include "analyze/time/source_joins.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace nl::analyze {
@@ -15,8 +16,7 @@ std::optional<int64_t> integer_of(const Chunk& chunk, size_t column, size_t row)
 constexpr char kFits[] =
     "SELECT clock_id, device, reference_clock_id, method, applied, drift_ppm, anchors, residual_p50_ns, "
     "residual_p99_ns, violations_before, violations_after, bound_ns, offset_ns, from_ns, corrupt_records, "
-    "min_rtt_ns "
-    "FROM clock_fits ORDER BY fit_id";
+    "min_rtt_ns, fit_id FROM clock_fits";
 
 ClockFitAnswer fit_of(const Chunk& chunk, size_t row) {
   return {.clock = chunk.int32s(0)[row],
@@ -74,10 +74,14 @@ int64_t overlapping_kernels(const Timeline& run) {
 
 Result<ClocksAnswer> clocks_of(store::Connection& connection, const Timeline& run) {
   ClocksAnswer clocks;
+  // Few rows: putting them in order here is cheaper than having the engine plan it.
+  std::multimap<int64_t, ClockFitAnswer> by_id;
   NL_CHECK(connection.stream(kFits, [&](const Chunk& chunk) -> Result<void> {
-    for (size_t row = 0; row < chunk.size(); row++) clocks.fits.push_back(fit_of(chunk, row));
+    for (size_t row = 0; row < chunk.size(); row++)
+      by_id.emplace(integer_of(chunk, 16, row).value_or(INT64_MAX), fit_of(chunk, row));
     return {};
   }));
+  for (auto& [id, fit] : by_id) clocks.fits.push_back(std::move(fit));
   clocks.early_starts = early_starts(clocks.fits, run);
   return clocks;
 }
