@@ -191,6 +191,7 @@ class Sums {
   /// The longest first; those without a duration last, and those that are equal in the order of their names.
   json top_kernels(int64_t rows) const {
     std::vector<std::pair<const std::string*, const NameGroup*>> order;
+    order.reserve(names_.size() + 1);
     for (const auto& [name, group] : names_) order.emplace_back(&name, &group);
     if (nameless_.calls > 0) order.emplace_back(nullptr, &nameless_);
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
