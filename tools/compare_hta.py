@@ -148,7 +148,7 @@ class Ours:
         return figures | {"launches": row["launches"], "api": row["api_us"], "delay": row["delay_us"]}
 
     def by_ours(self):
-        (device,) = self.ask("analyze", self.run, "--json")["data"]["devices"]
+        (device,) = self.ask("analyze", self.run, "--window", "whole", "--json")["data"]["devices"]
 
         def value(*names):
             values = [device["metrics"][name].get("value") for name in names]

@@ -49,6 +49,12 @@ def common(a, b):
     return total
 
 
+def both(a, b):
+    """What two unions share."""
+    found = [(max(x[0], y[0]), min(x[1], y[1])) for x in a for y in b]
+    return [(begin, end) for begin, end in found if end > begin]
+
+
 def gaps(window, busy):
     edges = [window[0]] + [t for pair in busy for t in pair] + [window[1]]
     return [(a, b) for a, b in zip(edges[::2], edges[1::2]) if b > a]
@@ -76,6 +82,11 @@ class Kineto:
 
     def share(self, time):
         return percent(time, self.window[1])
+
+    def of_device_span(self, intervals):
+        """Share of the time between the first and the last work of the device."""
+        span = [(self.work[0]["time"][0], max(e["time"][1] for e in self.work))]
+        return percent(common(span, intervals), length(span))
 
     def named(self, pattern):
         return union(e["time"] for e in self.events if re.search(pattern, e["name"]))
@@ -105,6 +116,7 @@ def input_pipeline(path):
     return {
         "kernels": trace.share(trace.kernel_time()),
         "device idle while in the data loader": trace.share(common(trace.idle, trace.named(loader))),
+        "device idle while in the data loader, of the span of the device": trace.of_device_span(both(trace.idle, trace.named(loader))),
         "window_ms": round(trace.window[1] / 1000, 1),
         "window_ms with four workers": round(other.window[1] / 1000, 1),
         "kernels_ms": round(trace.kernel_time() / 1000, 1),
@@ -154,6 +166,7 @@ def capture_begins_late(path):
     return {
         "idle": trace.share(length(trace.idle)),
         "from the first launch of the busy stream to its first work": trace.share(begin - called[1]),
+        "first work of that stream_ms": round(begin / 1000, 1),
         "kernels, of the span of that stream": percent(sum(e["dur"] for e in ours), last - begin),
         "host in one blocking copy": trace.share(length(trace.named("^hipMemcpyWithStream$"))),
     }
@@ -165,6 +178,7 @@ def one_call(path):
     return {
         "idle": trace.share(length(trace.idle)),
         "the longest call, " + call["name"]: trace.share(call["dur"]),
+        "the longest call_s": round(call["dur"] / 1e6, 1),
         "allocating and freeing": trace.share(length(trace.named("^cuda(Malloc|Free)"))),
     }
 
@@ -175,6 +189,7 @@ def preparation(path):
     before = [(0, first)]
     return {
         "before the first work of the device": trace.share(first),
+        "in image_processing_videomae.py before it_ms": round(common(before, trace.named("image_processing_videomae")) / 1000, 1),
         "in image_processing_videomae.py before it": trace.share(common(before, trace.named("image_processing_videomae"))),
         "kernels": trace.share(trace.kernel_time()),
         "idle after it": trace.share(length(trace.idle) - first),
@@ -223,9 +238,11 @@ def onnxruntime_ops(path):
     nodes = [e for e in events if e["name"].endswith("_kernel_time")]
     whole = sum(e["dur"] for e in nodes)
     products = sum(e["dur"] for e in nodes if e["args"]["op_name"] in ("MatMul", "Gemm"))
+    runs = [(e["ts"], e["ts"] + e["dur"]) for e in events if e["name"] == "model_run"]
     ready = sum(e["dur"] for e in events if re.match("session_init|model_loading", e["name"]))
     return {
         "nodes": percent(whole, window),
+        "nodes, from the first run to the last": percent(whole, runs[-1][1] - runs[0][0]),
         "products, of the time of nodes": percent(products, whole),
         "loading and initialisation": percent(ready, window),
     }

@@ -92,11 +92,11 @@ class Run:
         """What one SELECT over the tables of the run gives, row by row; needs nothing but Python."""
         return json.loads(self._bytes("query", query, "--format", "json"))
 
-    def analyze(self, window: str = "whole") -> dict[str, Any]:
+    def analyze(self, window: str = "steady") -> dict[str, Any]:
         """Where the time of a window of the run went, as a sum that closes: what ``neurolens analyze --json`` says."""
         return self._call("analyze", "--window", window)
 
-    def findings(self, window: str = "whole") -> list[dict[str, Any]]:
+    def findings(self, window: str = "steady") -> list[dict[str, Any]]:
         """What the rules found, with evidence and what it costs; the worst first."""
         return self.analyze(window)["findings"]
 

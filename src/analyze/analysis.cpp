@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 
+#include "analyze/time/host_profile.h"
 #include "analyze/time/limiter.h"
+#include "analyze/time/serving.h"
 #include "analyze/time/strip.h"
 #include "base/call_control.h"
 #include "model/batch.h"
@@ -19,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kStepsShown = 200;
+constexpr int64_t kLeastOfPart = 10;  // a gap of a tenth of a part outside is worth naming
 constexpr size_t kMemorySamples = 400;
 constexpr int64_t kGapsShown = 100;
 
@@ -59,6 +63,43 @@ Known<DevicePeaks> peaks_of(const PeakTable& table, const json& entry) {
   const std::string name = hardware_name(entry);
   if (name.empty()) return Absent{"the source does not name the device"};
   return table.find(DeviceFacts{name, number_of(entry, "memory_bytes"), number_of(entry, "multiprocessors")});
+}
+
+/// Whose device it is: as the source says, else by the calls of its runtime.
+std::string vendor_of(const json& entry, const Timeline& run) {
+  const std::string said = entry.is_object() ? entry.value("vendor", "") + " " + hardware_name(entry) : "";
+  if (said.find("NVIDIA") != std::string::npos || said.find("Tesla") != std::string::npos) return "NVIDIA";
+  if (said.find("AMD") != std::string::npos || said.find("gfx") != std::string::npos) return "AMD";
+  for (uint32_t id = 0; id < run.names.size(); id++) {
+    if (run.names[id].starts_with("hipLaunch") || run.names[id].starts_with("hipModuleLaunch")) return "AMD";
+    if (run.names[id].starts_with("cudaLaunch") || run.names[id].starts_with("cuLaunch")) return "NVIDIA";
+  }
+  return "";
+}
+
+/// "9.0" as a number.
+std::optional<double> capability_of(const json& entry) {
+  const std::string text = entry.is_object() ? entry.value("compute_capability", "") : "";
+  double number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+void add_device_facts(MetricSet& metrics, const json& entry, const Timeline& run) {
+  const std::string vendor = vendor_of(entry, run);
+  if (vendor.empty()) {
+    metrics.absent(Metric::nvidia_device, "the source does not say whose device it is");
+    metrics.absent(Metric::amd_device, "the source does not say whose device it is");
+  } else {
+    metrics.set(Metric::nvidia_device, int64_t{vendor == "NVIDIA"});
+    metrics.set(Metric::amd_device, int64_t{vendor == "AMD"});
+  }
+  if (const auto capability = capability_of(entry); capability && vendor != "AMD") {
+    metrics.set(Metric::compute_capability, Known<double>(*capability));
+  } else if (!metrics.get(Metric::compute_capability)) {
+    metrics.absent(Metric::compute_capability, "the source does not say the compute capability");
+  }
 }
 
 void add_memory(MeasuredDevice& device, const IntervalSet& window) {
@@ -103,8 +144,11 @@ std::map<std::string, int64_t> causes_of(const DeviceState& state, const Interva
 /// The longest gaps first; equally long ones in order of time.
 std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSet& window, size_t most) {
   std::vector<IdlePiece> pieces;
-  for (const IdlePiece& piece : state.idle) {
-    if (length_inside(window, piece.time) > 0) pieces.push_back(piece);
+  for (IdlePiece piece : state.idle) {
+    if (length_inside(window, piece.time) == 0) continue;
+    piece.time = {std::max(piece.time.begin, window.front().begin),
+                  std::min(piece.time.end, window.back().end)};
+    pieces.push_back(piece);
   }
   const size_t kept = std::min(most, pieces.size());
   std::partial_sort(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(kept), pieces.end(),
@@ -216,6 +260,42 @@ std::vector<LimiterAnswer> limiters_of(const Measured& measured) {
   for (Limiter& limiter : best)
     out.push_back({device_name(most->state->device), std::move(limiter.what), limiter.time_ns, limiter.share,
                    std::move(limiter.words)});
+  return out;
+}
+
+/// Of a run without device work: remarks on the host with the most ops. Limiters are taken back if the file
+/// cannot carry them.
+void add_host_profile(Analysis& out, const PreparedRun& run, const Measured& measured) {
+  const MeasuredDevice* most = nullptr;
+  for (const MeasuredDevice& device : measured.devices) {
+    if (!device.state->device.is_host) return;
+    if (most == nullptr || device.state->device.work.size() > most->state->device.work.size()) most = &device;
+  }
+  if (most == nullptr) return;
+  const bool shows_pool = most->metrics.get(Metric::parallel_efficiency).has_value();
+  HostProfile profile = host_profile(run, most->state->device, measured.window, shows_pool);
+  out.host_remarks = std::move(profile.remarks);
+  if (!profile.can_judge) out.limiters.clear();
+  if (!profile.compute_words) return;
+  for (LimiterAnswer& limiter : out.limiters) {
+    if (limiter.what == "compute") limiter.words = *profile.compute_words;
+  }
+}
+
+constexpr size_t kLeastForP90 = 10, kLeastForP99 = 100;
+
+std::optional<InferenceTimes> inference_times(const Steps& steps, const IntervalSet& window) {
+  if (steps.source != "inference") return std::nullopt;
+  std::vector<int64_t> latencies;
+  for (const Step& step : steps.list) {
+    if (length_inside(window, step.time) == step.time.length()) latencies.push_back(step.host.length());
+  }
+  const int64_t window_ns = total_length(window);
+  if (latencies.empty() || window_ns == 0) return std::nullopt;
+  InferenceTimes out{.count = static_cast<int64_t>(latencies.size()), .p50_ns = median(latencies)};
+  if (latencies.size() >= kLeastForP90) out.p90_ns = quantile(latencies, 0.9);
+  if (latencies.size() >= kLeastForP99) out.p99_ns = quantile(latencies, 0.99);
+  out.per_second = static_cast<double>(out.count) * 1e9 / static_cast<double>(window_ns);
   return out;
 }
 
@@ -385,14 +465,33 @@ std::vector<CoverageAnswer> coverage_of_devices(const PreparedRun& run, const Me
   return list;
 }
 
-StepAnswer step_answer(const Step& step, size_t number, const Measured& measured) {
+/// For each step, the sum of the work inside of it that another step launched.
+std::vector<int64_t> work_of_other_steps(const Timeline& run, const Steps& steps, const Device& device) {
+  std::vector<int64_t> sums(steps.list.size());
+  for (const Work& work : device.work) {
+    if (work.launch == kNoRow) continue;
+    const auto own = steps.launched_at(run.spans.start[work.launch]);
+    if (!own) continue;
+    auto it = std::partition_point(steps.list.begin(), steps.list.end(),
+                                   [&](const Step& step) { return step.time.end <= work.start; });
+    for (; it != steps.list.end() && it->time.begin < work.end; ++it) {
+      const auto step = static_cast<size_t>(it - steps.list.begin());
+      if (step != *own) sums[step] += std::min(it->time.end, work.end) - std::max(it->time.begin, work.start);
+    }
+  }
+  return sums;
+}
+
+StepAnswer step_answer(const Step& step, size_t number) {
   StepAnswer out{.window = "step:" + std::to_string(number),
                  .label = text_or_none(step.label),
                  .start_ns = step.time.begin,
                  .dur_ns = step.time.length()};
-  const IntervalSet window = union_of({step.time});
-  for (const MeasuredDevice& device : measured.devices)
-    out.devices.push_back({decompose(device.state->device, window), device_name(device.state->device)});
+  if (step.phase) out.phase = phase_name(*step.phase);
+  if (step.host.length() > 0) {
+    out.host_start_ns = step.host.begin;
+    out.host_dur_ns = step.host.length();
+  }
   return out;
 }
 
@@ -401,15 +500,46 @@ StepsAnswer steps_answer(const PreparedRun& run, const Measured& measured) {
   StepsAnswer out{.source = steps.source, .count = static_cast<int64_t>(steps.list.size())};
   if (steps.source != "none") out.confidence = steps.confidence;
   if (steps.source == "period") out.kernels_in_period = steps.period;
+  out.without_work = steps.without_work;
   for (size_t i = 0; i < std::min(steps.list.size(), kStepsShown); i++)
-    out.list.push_back(step_answer(steps.list[i], i, measured));
+    out.list.push_back(step_answer(steps.list[i], i));
+  for (const MeasuredDevice& measured_device : measured.devices) {
+    const Device& device = measured_device.state->device;
+    const std::vector<int64_t> of_others = work_of_other_steps(run.timeline, steps, device);
+    for (size_t i = 0; i < out.list.size(); i++)
+      out.list[i].devices.push_back(
+          {decompose(device, union_of({steps.list[i].time})), device_name(device), of_others[i]});
+  }
   return out;
 }
 
-WindowAnswer window_answer(const Measured& measured, const AnalysisOptions& options) {
+const DeviceState* main_state(const PreparedRun& run) {
+  const auto most =
+      std::max_element(run.devices.begin(), run.devices.end(), [](const auto& a, const auto& b) {
+        return total_length(a.device.compute) < total_length(b.device.compute);
+      });
+  return most == run.devices.end() ? nullptr : &*most;
+}
+
+/// A part outside; where the host kept the main device waiting in it, with what the host did.
+OutsideAnswer outside_answer(const PreparedRun& run, const OutsidePart& part) {
+  OutsideAnswer out{part.what, part.time.begin, part.time.length(), part.why};
+  const DeviceState* state = main_state(run);
+  if (state == nullptr) return out;
+  const auto gaps = longest_gaps(run.timeline, *state, {part.time}, 1);
+  if (gaps.empty() || !gaps[0].host_span || gaps[0].dur_ns * kLeastOfPart < part.time.length()) return out;
+  out.longest_gap_ns = gaps[0].dur_ns;
+  out.host_span = gaps[0].host_span;
+  return out;
+}
+
+WindowAnswer window_answer(const PreparedRun& run, const Measured& measured, const AnalysisOptions& options) {
   WindowAnswer out{options.window, total_length(measured.window),
-                   static_cast<int64_t>(measured.window.size()), measured.window};
+                   static_cast<int64_t>(measured.window.size()), measured.window, run.windows.whole.length()};
   if (!options.with_figures && out.intervals.size() > kStepsShown) out.intervals.resize(kStepsShown);
+  if (options.window != "steady") return out;
+  out.why = run.windows.steady.why;
+  for (const OutsidePart& part : run.windows.steady.outside) out.outside.push_back(outside_answer(run, part));
   return out;
 }
 
@@ -439,6 +569,7 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
     add_memory(device, measured.window);
     if (!sources.pool.empty())
       device.metrics.set(Metric::parallel_efficiency, parallel_efficiency(sources.pool, measured.window));
+    add_device_facts(device.metrics, entry, run.timeline);
     add_roofline(device, run, sources, entry, measured.window);
     measured.devices.push_back(std::move(device));
   }
@@ -448,13 +579,16 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
 Analysis analysis_of(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
                      const AnalysisOptions& options) {
   Analysis out;
-  out.window = window_answer(measured, options);
+  out.window = window_answer(run, measured, options);
   out.limiters = limiters_of(measured);
+  add_host_profile(out, run, measured);
+  out.inference_times = inference_times(run.windows.steps, measured.window);
   for (const MeasuredDevice& device : measured.devices) {
     stop_if_cancelled();
     out.devices.push_back(device_answer(device, run.timeline, measured.window, options));
   }
   out.steps = steps_answer(run, measured);
+  out.serving = serving_rows(run.windows.steps, measured.window);
   stop_if_cancelled();
   out.coverage = coverage_of_devices(run, measured);
   Tables(run, measured, taxonomy, options.top).add(out);

@@ -16,7 +16,7 @@
 namespace nl::analyze {
 
 struct AnalysisOptions {
-  std::string window = "whole";
+  std::string window = "steady";
   PhaseNames phases = {};
   int64_t top = 10;             ///< rows of each table; what they leave out is a row of its own
   std::string peaks_file = {};  ///< a user's device peaks

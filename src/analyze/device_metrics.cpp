@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyze/names/copy_kinds.h"
+#include "analyze/names/kernel_kinds.h"
 #include "model/batch.h"
 
 namespace nl::analyze {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr int64_t kShortKernelNs = 10'000;
 constexpr int64_t kSmallOpNs = 10'000;
+constexpr int64_t kShortGapNs = 1'000'000;
 
 Known<double> ratio(const MetricSet& metrics, Metric above, Metric below) {
   return combine(metrics.get(above), metrics.get(below), [&](double a, double b) -> Known<double> {
@@ -198,6 +200,25 @@ class Measuring {
     metrics_.set(Metric::unclassified_share,
                  ratio(metrics_, Metric::other_kernel_time, Metric::kernel_sum_time));
     set_top_kernel();
+    set_kernel_kinds();
+  }
+
+  /// What only the names of kernels tell.
+  void set_kernel_kinds() {
+    int64_t ampere = 0, flash2 = 0, sgemm = 0;
+    bool needs_hopper = false;
+    for (uint32_t id = 0; id < run_.timeline.names.size(); id++) {
+      if (by_name_[id].calls == 0) continue;
+      const KernelKinds kinds = kernel_kinds(run_.timeline.names[id]);
+      if (kinds.is_ampere) ampere += by_name_[id].ns;
+      if (kinds.is_flash2) flash2 += by_name_[id].ns;
+      if (kinds.is_sgemm) sgemm += by_name_[id].ns;
+      needs_hopper = needs_hopper || kinds.needs_hopper;
+    }
+    metrics_.set(Metric::ampere_kernel_time, ampere);
+    metrics_.set(Metric::flash2_kernel_time, flash2);
+    metrics_.set(Metric::fp32_matrix_time, sgemm);
+    if (needs_hopper) metrics_.set(Metric::compute_capability, Known<double>(9.0));
   }
 
   /// Of equal sums the first by name.
@@ -259,7 +280,29 @@ class Measuring {
     metrics_.set(Metric::op_linked_share, share(coverage.with_op_ns));
   }
 
+  /// Idle in short gaps before launches that came late: what one call for many kernels would save.
+  void set_short_gaps() {
+    int64_t sum = 0;
+    for (size_t i = 0; i < state_.idle.size();) {
+      const uint32_t next = state_.idle[i].next;
+      int64_t gap = 0, late = 0;
+      for (; i < state_.idle.size() && state_.idle[i].next == next; i++) {
+        const IdlePiece& piece = state_.idle[i];
+        const int64_t ns = length_inside(window_, piece.time);
+        gap += piece.time.length();
+        if (is_host_late(piece.cause) || piece.cause == IdleCause::kLaunch) late += ns;
+        if (next == kNoRow) {
+          i++;
+          break;
+        }
+      }
+      if (gap < kShortGapNs) sum += late;
+    }
+    metrics_.set(Metric::short_gap_time, sum);
+  }
+
   void add_launches() {
+    if (!device_.is_host) set_short_gaps();
     LaunchStats stats = launch_stats(state_.launches, window_);
     if (state_.launches.empty()) return absent_launches();
     metrics_.set(Metric::launch_count, stats.calls);

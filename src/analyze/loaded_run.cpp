@@ -18,7 +18,9 @@ Result<PeakTable> peak_table(const AnalysisOptions& options) {
 std::set<std::string> tables_of(const store::OpenRun& run) {
   std::set<std::string> tables = {"tracks", "spans",     "kernels",      "copies",     "syncs",
                                   "ops",    "span_tree", "kernel_links", "copy_links", "clock_fits"};
-  if (run.has("allocations")) tables.insert("allocations");
+  for (const char* table : {"allocations", "layers", "layer_times"}) {
+    if (run.has(table)) tables.insert(table);
+  }
   if (run.has("profiled_launches"))
     tables.insert({"profiled_launches", "kernel_metrics", "kernel_advice", "launch_matches"});
   return tables;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analyze/budget.h"
+#include "analyze/capture_notes.h"
 #include "analyze/loaded_run.h"
 #include "analyze/roofline/launch_counters.h"
 #include "analyze/rules/finding.h"
@@ -87,8 +89,11 @@ Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, con
   RunAnalysis analysis;
   Analysis& data = analysis.data;
   data = analysis_of(run, measured, taxonomy, options);
+  data.notes = capture_notes(run, sources, data);
+  data.undecided = why_undecided(run, data);
   if (options.with_patterns) NL_CHECK(add_patterns(analysis, connection, run, measured));
   if (layers && data.top_ops.empty()) data.top_ops = layers->top;
+  if (layers && data.devices.empty()) data.limiters = engine_limiters(*layers);
   data.layers = std::move(layers);
   data.collectives = std::move(collectives);
   data.counters = std::move(counters);
@@ -98,6 +103,7 @@ Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, con
   NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));
   for (MeasuredDevice& device : measured.devices) {
     Evaluation evaluation = evaluate_rules(rules.rules, device.metrics);
+    share_budget(evaluation.findings, rules.rules, device.metrics);
     analysis.devices.push_back(
         {device_text(device.state->device), std::move(device.metrics), std::move(evaluation)});
   }

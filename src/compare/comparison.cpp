@@ -15,7 +15,6 @@
 #include "compare/apportion.h"
 #include "compare/difference.h"
 #include "compare/repeats.h"
-#include "stats/warm_up.h"
 
 namespace nl::compare {
 namespace {
@@ -32,16 +31,17 @@ Result<std::unique_ptr<LoadedRun>> open_run(const RunInput& input, const store::
   return std::make_unique<LoadedRun>(std::move(loaded));
 }
 
-/// A found period may be another one on the other side; marks of the source mean the same.
-bool has_marked_steps(const LoadedRun& run) {
-  const auto& steps = run.run.windows.steps;
-  return !steps.list.empty() && steps.source != "period" && steps.source != "none";
+/// Marks of one kind mean the same on both sides. Found periods do if they have about as many kernels; else
+/// one of them may be a layer and the other one a step.
+bool has_like_steps(const analyze::Steps& base, const analyze::Steps& next) {
+  if (base.list.empty() || next.list.empty() || base.source != next.source) return false;
+  if (base.source != "period") return true;
+  return base.period * 5 >= next.period * 4 && next.period * 5 >= base.period * 4;
 }
 
 std::string window_for(const LoadedRun& base, const LoadedRun& next, const std::string& wanted) {
   if (wanted != "auto") return wanted;
-  const bool same = base.run.windows.steps.source == next.run.windows.steps.source;
-  return has_marked_steps(base) && has_marked_steps(next) && same ? "steps" : "whole";
+  return has_like_steps(base.run.windows.steps, next.run.windows.steps) ? "steps" : "steady";
 }
 
 /// The device of that name, or the busiest one.
@@ -114,11 +114,7 @@ class Comparer {
   }
 
   static int64_t warm_up_of(const LoadedRun& run) {
-    std::vector<double> durations;
-    for (const auto& step : run.run.windows.steps.list)
-      durations.push_back(static_cast<double>(step.time.length()));
-    const auto found = stats::find_warm_up(durations);
-    return found ? static_cast<int64_t>(found->iterations) : 0;
+    return static_cast<int64_t>(run.run.windows.steady.first_step);
   }
 
   /// A side of one run is built once, with all that matching needs.

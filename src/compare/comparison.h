@@ -17,7 +17,7 @@ struct RunInput {
 };
 
 struct CompareOptions {
-  std::string window = "auto";  ///< auto: the steps if both sides mark some, else the whole capture
+  std::string window = "auto";  ///< auto: the steps if both sides have like ones, else the steady part
   double practical_bound = 0.01;
   bool keep_warm_up = false;
   bool with_figures = false;  ///< also what pictures need: strips of time, and the values of all runs

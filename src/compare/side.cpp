@@ -104,26 +104,13 @@ class UnitSplitter {
   std::vector<Interval> units_;
 };
 
-/// When the work that a stretch of the host's time launched has ended.
-int64_t end_of_launched(const LoadedRun& run, Interval time) {
-  int64_t end = time.end;
-  const auto& starts = run.run.timeline.spans.start;
-  for (const auto& state : run.run.devices) {
-    for (const Work& work : state.device.work) {
-      if (work.launch == kNoRow || starts[work.launch] < time.begin || starts[work.launch] >= time.end)
-        continue;
-      end = std::max(end, work.end);
-    }
-  }
-  return end;
-}
-
-/// Devices run behind their host: the last step lasts until its own work is done.
+/// The steps behind the warm-up, as far as the steady part goes: a last step that the capture cuts off is
+/// out.
 std::vector<Interval> step_intervals(const LoadedRun& run, int64_t warm_up) {
   std::vector<Interval> steps;
-  const auto& list = run.run.windows.steps.list;
-  for (size_t i = static_cast<size_t>(warm_up); i < list.size(); i++) steps.push_back(list[i].time);
-  if (!steps.empty()) steps.back().end = end_of_launched(run, steps.back());
+  const auto& windows = run.run.windows;
+  const size_t end = windows.steady.first_step + windows.steady.steps;
+  for (size_t i = static_cast<size_t>(warm_up); i < end; i++) steps.push_back(windows.steps.list[i].time);
   return steps;
 }
 
@@ -133,7 +120,7 @@ std::vector<Interval> unit_intervals(const LoadedRun& run, const SideChoice& cho
 }
 
 std::string unit_name(const std::string& window) {
-  if (window == "whole") return "capture";
+  if (window == "whole" || window == "steady") return "capture";
   return window == "steps" || window.starts_with("step:") ? "step" : "range";
 }
 

@@ -64,7 +64,7 @@ struct SideChoice {
 bool has_devices(const analyze::LoadedRun& run);
 /// The device with the most busy time in the window.
 size_t busiest_device(const analyze::LoadedRun& run, const analyze::IntervalSet& window);
-/// Steps without the first `warm_up`, the last one until its device work is done; or a window by name.
+/// Steps without the first `warm_up`, or a window by name.
 Result<analyze::IntervalSet> window_of(const analyze::LoadedRun& run, const SideChoice& choice);
 
 Result<Side> make_side(analyze::LoadedRun& run, const analyze::Taxonomy& taxonomy, const SideChoice& choice,

@@ -18,6 +18,9 @@ namespace nl::fingerprint {
 
 inline constexpr int kVersion = 1;
 
+/// The idle causes of version 1. Later ones are those of hosts, which have no idle dimension.
+inline constexpr size_t kIdleColumns = static_cast<size_t>(analyze::IdleCause::kOutsideOps) + 1;
+
 enum class Dimension : uint8_t {
 #define NL_DIMENSION(id, columns, kind, weight, name, formula) id,
 #include "fingerprint/dimensions.def"

@@ -207,7 +207,7 @@ class Builder {
       return absent(Dimension::launch, "no device work in the run");
     }
     std::vector<double> shares;
-    for (size_t i = 0; i < analyze::kIdleCauses; i++) {
+    for (size_t i = 0; i < kIdleColumns; i++) {
       const auto cause = static_cast<analyze::IdleCause>(i);
       const int64_t ns = sum_over("device", [&](const json& device) { return cause_ns(device, cause); });
       shares.push_back(is_edge(cause) ? 0 : static_cast<double>(ns) / static_cast<double>(whole));

@@ -9,6 +9,7 @@
 #include "report/head_labels.h"
 #include "report/html_page.h"
 #include "report/report_sections.h"
+#include "report/window_words.h"
 
 namespace nl::report {
 namespace {
@@ -127,6 +128,11 @@ std::string hardware_words(const Report& report) {
   return found.empty() ? "" : " on " + visible(found, 80);
 }
 
+std::string outside_html(const analyze::WindowAnswer& window) {
+  const std::string outside = outside_words(window);
+  return outside.empty() ? "" : "<p class=\"facts\">" + html(outside) + "</p>";
+}
+
 std::string labels_html(const Report& report) {
   std::string out;
   for (const auto& [key, value, origin] : head_labels(report)) {
@@ -145,9 +151,9 @@ std::string html_document(const Report& report) {
   std::string out =
       page_head(title_with("NeuroLens report of run " + id.substr(0, 12), hardware_words(report)));
   out += fmt::format(
-      "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}, {}{}</p>{}{}</header>\n<main>\n",
-      html(id.substr(0, 12)), html_name(window.name, 80), duration_text(window.total_ns),
-      html(hardware_words(report)), labels_html(report), navigation_html(chapters));
+      "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}{}, {}</p>{}{}{}</header>\n<main>\n",
+      html(id.substr(0, 12)), html_name(window.name, 80), html(hardware_words(report)),
+      html(window_words(window)), outside_html(window), labels_html(report), navigation_html(chapters));
   out += summary_html(report) + window_html(report) + findings_html(report);
   for (const Chapter& chapter : chapters) {
     out += fmt::format("<section id=\"{}\"><h2>{}</h2>\n", chapter.id, html(chapter.title));

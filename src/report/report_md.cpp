@@ -8,6 +8,7 @@
 #include "report/figures.h"
 #include "report/head_labels.h"
 #include "report/report_sections.h"
+#include "report/window_words.h"
 
 namespace nl::report {
 namespace {
@@ -63,9 +64,10 @@ std::string labels_text(const Report& report) {
 
 std::string title_text(const Report& report, const std::string& what) {
   const analyze::WindowAnswer& window = report.analysis.window;
+  const std::string outside = outside_words(window);
   return "# " + what + "\n\n" +
-         fmt::format("Run `{}`, window {}, {}.\n\n", report.run.run_id, markdown_name(window.name, 80),
-                     duration_text(window.total_ns)) +
+         fmt::format("Run `{}`, window {}, {}.{}\n\n", report.run.run_id, markdown_name(window.name, 80),
+                     markdown(window_words(window)), outside.empty() ? "" : " " + markdown(outside)) +
          labels_text(report);
 }
 

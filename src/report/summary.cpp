@@ -16,6 +16,7 @@ using analyze::DeviceAnswer;
 using analyze::Metric;
 
 constexpr size_t kNameInSentence = 80;
+constexpr size_t kRemark = 1000;
 
 std::string shown(const std::string& name) {
   return visible(name, kNameInSentence);
@@ -32,6 +33,7 @@ class Summary {
   std::vector<Sentence> all() {
     add_window();
     add_limiters();
+    add_remarks();
     for (const DeviceAnswer& device : analysis_.devices) {
       if (!is_main(device)) continue;
       add_top_kernel(device);
@@ -71,6 +73,8 @@ class Summary {
 
   void add_limiters() {
     const auto& limiters = analysis_.limiters;
+    if (analysis_.devices.empty() && !limiters.empty())
+      return say("There is no time line, only times of " + limiters[0].words + ".", "layers");
     static constexpr const char* kStarts[] = {"The largest part", "The next part"};
     for (size_t i = 0; i < std::min<size_t>(2, limiters.size()); i++) {
       const analyze::LimiterAnswer& limiter = limiters[i];
@@ -79,8 +83,15 @@ class Summary {
                       duration_text(limiter.time_ns), device_title(limiter.on), limiter.words),
           (work ? "decomposition-" : "idle-") + device_id(limiter.on));
     }
-    if (limiters.empty() && !has_recorded_times())
+    if (limiters.empty() && !has_recorded_times() && analysis_.host_remarks.empty())
       say("The run has no timed work, so that nothing can be said of its time.", "window");
+  }
+
+  void add_remarks() {
+    for (const analyze::Remark& remark : analysis_.host_remarks) say(visible(remark.text, kRemark), "window");
+    if (!analysis_.layers) return;
+    for (const analyze::Remark& remark : analysis_.layers->remarks)
+      say(visible(remark.text, kRemark), "layers");
   }
 
   bool has_recorded_times() const {
@@ -179,7 +190,8 @@ class Summary {
                     counted(static_cast<int64_t>(findings.size()), "finding"),
                     duration_text(first.at_stake_ns), visible(first.title)),
         "finding-1");
-    say("What to try first: " + visible(first.suggestions[0].text), "finding-1");
+    if (!first.suggestions.empty())
+      say("What to try first: " + visible(first.suggestions[0].text), "finding-1");
   }
 
   void add_unknown() {

@@ -40,8 +40,6 @@ class Score:
     said: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)
-    promised_ns: int = 0
-    promise_right: bool = True
 
 
 def concepts() -> dict[str, re.Pattern[str]]:
@@ -95,8 +93,9 @@ def score_one(name: str, verdict: dict, text: str, data: dict, patterns: dict[st
     score.limiter = f"{limiter} {share:.3f}"
     named = limiter in said["limiter"]
     score.limiter_right = named and (limiter == "none" or low <= share <= high)
-    if said["limiter"] == ["none"]:  # the answer must say that it cannot tell
-        score.limiter_right = limiter == "none" or "too little device work" in text or "cannot tell" in text
+    cannot_tell = limiter == "none" or "cannot tell" in text
+    if cannot_tell and said["limiter"] != ["one_kernel"]:
+        score.limiter_right = "none" in said["limiter"]
     flat = re.sub(r"\s+", " ", text)
     for want in said.get("must_say", []):
         (score.said if patterns[want["concept"]].search(flat) else score.missing).append(want["concept"])
@@ -104,20 +103,23 @@ def score_one(name: str, verdict: dict, text: str, data: dict, patterns: dict[st
     return score
 
 
+def answer_of(binary: str, traces: Path, verdict: dict) -> tuple[str, dict]:
+    """What analyze says of the profile of a verdict: text and data."""
+    profile = verdict["profile"]
+    files = [str(traces / file) for file in (profile if isinstance(profile, list) else [profile])]
+    with tempfile.TemporaryDirectory() as ledger:
+        run = import_of(binary, ledger, files)
+        where = ["--ledger", ledger]
+        text = ask(binary, ledger, ["analyze", run, *where])
+        return text, json.loads(ask(binary, ledger, ["analyze", run, "--json", *where]))["data"]
+
+
 def scores(binary: str, traces: Path, held: bool, only: list[str]) -> list[Score]:
     patterns = concepts()
     found = []
     for name, verdict in verdicts(held).items():
-        if only and name not in only:
-            continue
-        profile = verdict["profile"]
-        files = [str(traces / file) for file in (profile if isinstance(profile, list) else [profile])]
-        with tempfile.TemporaryDirectory() as ledger:
-            run = import_of(binary, ledger, files)
-            where = ["--ledger", ledger]
-            text = ask(binary, ledger, ["analyze", run, *where])
-            data = json.loads(ask(binary, ledger, ["analyze", run, "--json", *where]))["data"]
-        found.append(score_one(name, verdict, text, data, patterns))
+        if not only or name in only:
+            found.append(score_one(name, verdict, *answer_of(binary, traces, verdict), patterns))
     return found
 
 

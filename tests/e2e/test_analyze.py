@@ -38,7 +38,7 @@ def write_trace(tmp_path):
 
 @pytest.fixture
 def steps_trace(write_trace):
-    """Two steps of 1,000 us: a product, a message beside it and after it, a copy, and 400 us of nothing."""
+    """Two steps of 1,000 us: a product from 100 us on, a message beside it and after it, a copy until 600 us."""
     events = []
     for step in range(2):
         at = step * 1000
@@ -62,10 +62,11 @@ def analyze(neurolens, run, *arguments):
 
 
 def test_the_parts_of_a_window_are_exact(neurolens, steps_trace):
-    data = analyze(neurolens, steps_trace, "--window", "step:1")
+    """The first step lies where its work ran: from its product, at 100 us, to that of the second, at 1,100 us."""
+    data = analyze(neurolens, steps_trace, "--window", "step:0")
     (device,) = data["devices"]
     assert device["device"] == 0
-    assert device["window_ns"] == 1_000_000
+    assert data["window"]["intervals"][0][1] - data["window"]["intervals"][0][0] == device["window_ns"] == 1_000_000
     assert device["compute_ns"] == 300_000
     assert device["exposed_comm_ns"] == 100_000
     assert device["exposed_copy_ns"] == 100_000
@@ -77,13 +78,37 @@ def test_the_parts_of_a_window_are_exact(neurolens, steps_trace):
 
 
 def test_every_step_is_a_window_and_steps_add_up(neurolens, steps_trace):
-    whole = analyze(neurolens, steps_trace)
-    assert whole["steps"]["source"] == "profiler_step"
-    assert [s["label"] for s in whole["steps"]["list"]] == ["ProfilerStep#4", "ProfilerStep#5"]
+    steady = analyze(neurolens, steps_trace)
+    steps = steady["steps"]["list"]
+    assert steady["steps"]["source"] == "profiler_step"
+    assert [s["label"] for s in steps] == ["ProfilerStep#4", "ProfilerStep#5"]
+    assert [s["dur_ns"] for s in steps] == [1_000_000, 500_000]  # the last one ends with its work
+    assert [s["host_dur_ns"] for s in steps] == [1_000_000, 1_000_000]
+    assert steps[0]["start_ns"] - steps[0]["host_start_ns"] == 100_000
     for part in PARTS:
-        assert whole["devices"][0][part] == sum(s["devices"][0][part] for s in whole["steps"]["list"])
-    named = analyze(neurolens, steps_trace, "--window", "ProfilerStep#5")
-    assert named["devices"][0]["idle_ns"] == whole["steps"]["list"][1]["devices"][0]["idle_ns"]
+        assert steady["devices"][0][part] == sum(s["devices"][0][part] for s in steps)
+    named = analyze(neurolens, steps_trace, "--window", "ProfilerStep#5")  # the range of the host
+    assert named["devices"][0]["window_ns"] == 1_000_000 and named["devices"][0]["idle_ns"] == 500_000
+
+
+def test_the_steady_window_and_what_is_outside_add_up_to_the_capture(neurolens, steps_trace):
+    window = analyze(neurolens, steps_trace)["window"]
+    assert window["name"] == "steady" and window["why"] == "2 steps by profiler_step"
+    assert window["capture_ns"] == 2_000_000 and window["total_ns"] == 1_500_000
+    assert [(part["what"], part["dur_ns"]) for part in window["outside"]] == [("first_step", 100_000), ("tail", 400_000)]
+    whole = analyze(neurolens, steps_trace, "--window", "whole")
+    assert whole["window"]["total_ns"] == 2_000_000 and whole["window"]["outside"] == [] and whole["window"]["why"] is None
+    assert sum(whole["devices"][0][part] for part in PARTS) == 2_000_000
+
+
+def test_what_the_host_did_before_the_first_step_is_said(neurolens, write_trace):
+    """The host is in the first step, and loads images before it launches anything."""
+    events = [event("user_annotation", "ProfilerStep#1", 0, 1000), event("cpu_op", "load images", 0, 790),
+              launch(800, 5, 1), kernel("ampere_sgemm_128x64_tn", 810, 190, 1)]
+    (part,) = analyze(neurolens, write_trace(events))["window"]["outside"]
+    assert (part["what"], part["dur_ns"], part["host_span"]) == ("first_step", 810_000, "load images")
+    lines = neurolens("analyze", write_trace(events)).out.splitlines()
+    assert "outside 810.000 us" in lines[1] and "host in load images" in lines[1]
 
 
 def test_the_contract(neurolens, steps_trace):
@@ -106,7 +131,7 @@ def test_the_same_run_gives_the_same_bytes(neurolens, steps_trace):
 
 def test_the_first_lines_name_the_limiter(neurolens, steps_trace):
     lines = neurolens("analyze", steps_trace).out.splitlines()[:10]
-    assert "limiter" in lines[1] and "%" in lines[1]
+    assert [line.split()[0] for line in lines[1:4]] == ["outside", "outside", "limiter"] and "%" in lines[3]
 
 
 @pytest.mark.parametrize("window", ["step:2", "step:x", "nothing", "prefill", ""])
@@ -124,8 +149,9 @@ def test_phases_have_names_of_ones_own(neurolens, write_trace):
     phases = {p["phase"]: p for p in data["phases"]}
     assert phases["prefill"]["device_ns"] == 300_000
     assert phases["decode_step"]["kernels"] == 1
+    assert [step["phase"] for step in data["steps"]["list"]] == ["prefill", "decode_step"]
     decode = analyze(neurolens, path, "--window", "decode_step")
-    assert decode["devices"][0]["window_ns"] == 100_000
+    assert decode["devices"][0]["window_ns"] == 50_000  # where its kernel ran; the range of the host takes 100 us
     neurolens("analyze", path, "--phase", "nonsense", code=BAD_INPUT)
 
 
@@ -262,12 +288,13 @@ def test_metrics_are_listed(neurolens):
 
 
 def gap_trace(write_trace, name, thread=1):
-    """9 ms of 10 pass in one call before the second launch."""
+    """9 ms of 10 pass in one call before the second launch and those behind it."""
     return write_trace([
         launch(0, 5, 1), kernel("ampere_sgemm_128x64_tn", 10, 90, 1),
         event("python_function", name, 120, 9_000, thread=thread),
         event("python_function", "input.py(5): one of many", 120, 1_000, thread=thread),
-        launch(9_200, 5, 2), kernel("ampere_sgemm_128x64_tn", 9_210, 790, 2),
+        *(launch(9_200 + i * 0.2, 0.1, 2 + i) for i in range(20)),
+        *(kernel("ampere_sgemm_128x64_tn", 9_210 + i * 39.5, 39.5, 2 + i) for i in range(20)),
     ])
 
 
@@ -278,7 +305,7 @@ def gap_line(neurolens, trace):
 
 def test_a_long_gap_names_what_the_host_did(neurolens, write_trace):
     trace = gap_trace(write_trace, "input.py(3): decode")
-    assert gap_line(neurolens, trace) == "  longest gap: 91.0 %, host in input.py(3): decode"
+    assert gap_line(neurolens, trace) == "  longest gap: 91.1 %, host in input.py(3): decode"
     (gap,) = [g for g in analyze(neurolens, trace)["devices"][0]["longest_gaps"] if g["dur_ns"] == 9_100_000]
     assert gap["host_span"] == "input.py(3): decode"
 

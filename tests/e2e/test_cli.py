@@ -580,9 +580,9 @@ def test_screens_of_a_run_fit_the_terminal(neurolens, small_run, tmp_path, verb)
 def test_limiters_fit_the_terminal(neurolens, small_run):
     lines = on_a_terminal(neurolens, "analyze", small_run, columns=60, NO_COLOR="1").replace("\r", "").splitlines()
     device = next(i for i, line in enumerate(lines) if line.startswith("  device 0"))
-    assert lines[1].startswith("  limiter") and max(map(len, lines[1:device])) <= 60
+    assert any(line.startswith("  limiter") for line in lines[1:device]) and max(map(len, lines[1:device])) <= 60
     piped = neurolens("analyze", small_run).out.split("  device 0")[0].splitlines()
-    assert " ".join(lines[1:device]).split() == " ".join(piped[1:]).split()
+    assert " ".join(lines[:device]).split() == " ".join(piped).split()
 
 
 @pytest.mark.parametrize("name", ["none.json", "e", "folder/"])

@@ -322,7 +322,8 @@ def real(name):
 
 
 def test_the_work_of_two_captures_on_two_gpus(neurolens):
-    data = compare(neurolens, real("nsys/nsysai_mfu_2gpu_before.sqlite.gz"), real("nsys/nsysai_mfu_2gpu_after.sqlite.gz"))
+    data = compare(neurolens, real("nsys/nsysai_mfu_2gpu_before.sqlite.gz"), real("nsys/nsysai_mfu_2gpu_after.sqlite.gz"),
+                   "--window", "whole")
     check_sums(data)
     assert data["totals"]["base"]["kernel_ns"] == 535_200_650
     assert data["totals"]["new"]["kernel_ns"] == 488_835_406
@@ -337,7 +338,11 @@ def test_the_input_bound_difference_is_found(neurolens):
     check_sums(data)
     first = data["parts"][0]
     assert (first["kind"], first["name"]) == ("idle", "host_data")
-    assert first["delta_ns"] < -50_000_000 and data["delta_ns"] < -30_000_000
+    # Idle while the host was in the loader, and the windows of the steps, by tests/e2e/test_limiters.py from the files alone.
+    # The first step of nw4 is warm-up: 139.665 ms from its first work to that of the next step, 124 to 127 ms later on.
+    assert (data["base"]["units"], data["new"]["units"]) == (6, 5)
+    assert first["delta_ns"] == pytest.approx(2_770_000 / 5 - 283_707_000 / 6, abs=1)
+    assert data["delta_ns"] == pytest.approx((801_550_000 - 139_665_000) / 5 - 996_477_000 / 6, abs=1)
 
 
 @pytest.mark.parametrize("model_name", ["bert-small", "falconsai_vit", "qwen1.5-0.5b"])

@@ -39,7 +39,7 @@ def files_of(name):
 @pytest.mark.parametrize("name", ARGUED)
 def test_what_fires_is_what_the_page_argues_for(neurolens, name):
     run = neurolens("import", *files_of(name), "--json").data["run_id"]
-    findings = neurolens("analyze", run, "--json").data["findings"]
+    findings = neurolens("analyze", run, "--window", "whole", "--json").data["findings"]
     assert [finding["rule"] for finding in findings] == ARGUED[name]
 
 

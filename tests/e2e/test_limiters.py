@@ -47,6 +47,11 @@ def common(a, b):
     return total
 
 
+def inside(intervals, window):
+    clipped = ((max(begin, window[0]), min(end, window[1])) for begin, end in intervals)
+    return [(begin, end) for begin, end in clipped if end > begin]
+
+
 def gaps(window, busy):
     edges = [window[0]] + [t for pair in busy for t in pair] + [window[1]]
     return [(a, b) for a, b in zip(edges[::2], edges[1::2]) if b > a]
@@ -56,26 +61,42 @@ def gaps(window, busy):
 
 
 class Trace:
-    def __init__(self, path):
+    """Times of the steady part: from the first work of the first step on the busiest stream to the end of the last step's work."""
+
+    def __init__(self, path, step="^ProfilerStep#"):
         events = json.loads(gzip.decompress(path.read_bytes()), parse_float=Decimal)["traceEvents"]
         self.events = [e for e in events if e.get("ph") == "X"]
         for e in self.events:
             e["time"] = (int(Decimal(e["ts"]) * 1000), int((Decimal(e["ts"]) + Decimal(e["dur"])) * 1000))
             e["cat"] = str(e.get("cat")).lower()
-        self.window = (min(e["time"][0] for e in self.events), max(e["time"][1] for e in self.events))
         self.work = sorted((e for e in self.events if e["cat"] in WORK), key=lambda e: e["time"])
-        self.busy = union(e["time"] for e in self.work)
-        self.idle = gaps(self.window, self.busy)
         calls = ("cuda_runtime", "cuda_driver", "runtime")
         runtime = [e for e in self.events if e["cat"] in calls and "correlation" in e["args"]]
         self.calls = {e["args"]["correlation"]: e for e in runtime}
+        marks = [e for e in self.events if re.search(step, e["name"]) and e["cat"] != "gpu_user_annotation"]
+        self.window = self.steady(sorted(e["time"] for e in marks))
+        self.idle = gaps(self.window, inside(union(e["time"] for e in self.work), self.window))
+
+    def steady(self, steps):
+        launched = [self.launched_in(begin, end) for begin, end in steps]
+        launched = [work for work in launched if work]
+        kernels = [e for e in self.work if e["cat"] == "kernel"]
+        times = {}
+        for e in kernels:
+            times[e["args"]["stream"]] = times.get(e["args"]["stream"], 0) + e["time"][1] - e["time"][0]
+        stream = max(times, key=times.get)
+        return (min(e["time"][0] for e in launched[0] if e["args"]["stream"] == stream), max(e["time"][1] for e in launched[-1]))
+
+    def launched_in(self, begin, end):
+        calls = ((e, self.calls.get(e["args"].get("correlation"))) for e in self.work)
+        return [e for e, call in calls if call and begin <= call["time"][0] < end]
 
     def share(self, ns):
         return ns / (self.window[1] - self.window[0])
 
     def compute(self):
         """Share of the window in which a kernel ran that is not communication."""
-        return self.share(length(union(e["time"] for e in self.work if is_compute(e))))
+        return self.share(length(inside(union(e["time"] for e in self.work if is_compute(e)), self.window)))
 
     def named(self, pattern, thread):
         wanted = re.compile(pattern)
@@ -87,18 +108,16 @@ class Trace:
         for begin, end in self.idle:
             at = bisect.bisect_left(starts, end)
             call = self.calls.get(self.work[at]["args"]["correlation"]) if at < len(starts) else None
-            if call is None or (call["time"][0] <= begin and begin != self.window[0]):
-                continue  # the end of the capture; launched in time
+            if call is None or call["time"][0] <= begin:
+                continue  # launched before the capture, or in time
             called, returned = (min(max(time, begin), end) for time in call["time"])
-            if begin == self.window[0]:
-                returned = called  # work from before the capture may hold up the call itself
             yield (call["pid"], call["tid"]), begin, called, end if end - returned <= PLAUSIBLE_LAUNCH_NS else returned
 
     def late_in(self, pattern):
         """Share of the window in such gaps before the call, with the launching thread in spans of these names."""
         found = list(self.late_gaps())
-        inside = {thread: self.named(pattern, thread) for thread in {gap[0] for gap in found}}
-        return self.share(sum(common([(begin, called)], inside[thread]) for thread, begin, called, _ in found))
+        spans = {thread: self.named(pattern, thread) for thread in {gap[0] for gap in found}}
+        return self.share(sum(common([(begin, called)], spans[thread]) for thread, begin, called, _ in found))
 
     def slow_host(self):
         """All of them, but for waiting for the device, allocating and loading data."""
@@ -124,22 +143,27 @@ def compute_of(path):
     return "compute", Trace(path).compute()
 
 
+def compute_of_engine_steps(path):
+    return "compute", Trace(path, "^execute_").compute()
+
+
 def host_of(path):
     return "host", Trace(path).slow_host()
 
 
 def ops_of_onnxruntime(path):
-    """Nodes run one after another; marks before and after them lie in the same file."""
+    """Nodes run one after another, inside of the runs of the model."""
     events = [e for e in json.loads(path.read_text()) if e.get("ph") == "X"]
-    times = [(e["ts"], e["ts"] + e["dur"]) for e in events]
-    nodes = union(time for e, time in zip(events, times) if e["name"].endswith("_kernel_time"))
-    return "compute", length(nodes) / (max(end for _, end in times) - min(begin for begin, _ in times))
+    times = [(e["name"], (e["ts"], e["ts"] + e["dur"])) for e in events]
+    nodes = union(time for name, time in times if name.endswith("_kernel_time"))
+    runs = [time for name, time in times if name == "model_run"]
+    return "compute", length(nodes) / (max(end for _, end in runs) - min(begin for begin, _ in runs))
 
 
 CASES = {
     "kineto/tracelens_h100_qwen1.5-0.5b.json.gz": compute_of,
     "kineto/kineto_tb_resnet50_nw0_worker0.1623143089861.pt.trace.json.gz": compute_of,
-    "kineto/tracelens_vllm_decode_full_cudagraph.json.gz": compute_of,
+    "kineto/tracelens_vllm_decode_full_cudagraph.json.gz": compute_of_engine_steps,
     "kineto/hta_nccl_data.json.gz": host_of,
     "onnxruntime/generated/transformer_t2_noopt_5runs.json": ops_of_onnxruntime,
 }

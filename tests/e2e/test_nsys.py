@@ -361,3 +361,15 @@ def test_a_real_report_keeps_its_environment(neurolens, real_report):
     document = json.loads((neurolens.bundle(run) / "run.json").read_text())
     assert document["sources"][0]["sha256"] == sha256_of(real_report)
     assert document["extensions"]["converted_by"]["version"]
+
+
+def test_ranges_of_emit_nvtx_are_ops(neurolens):
+    """PyTorch writes "aten::mul, seq = 45328, op_id = 990726"; the kernels inside belong to that op."""
+    path = TRACES / "nsys/nsysai_mfu_2gpu_before.sqlite.gz"
+    if not path.exists():
+        pytest.skip(f"no trace {path}")
+    data = neurolens("analyze", path, "--window", "whole", "--json").data
+    assert all(row["with_op"] > 0.95 for row in data["coverage"])
+    names = {row["name"] for row in data["top_ops"]}
+    assert {"aten::addmm", "aten::copy_", "flash_attn::_flash_attn_forward"} <= names
+    assert not any("op_id" in name for name in names)

@@ -39,7 +39,7 @@ def test_a_mark_does_not_make_the_window_longer(analyze):
     kernels = [(1000 + 20 * i, 15) for i in range(30)]
     data = analyze(kernels, marks=[999_000])
     (device,) = data["devices"]
-    assert data["window"]["total_ns"] == (1000 + 20 * 29 + 15 - 995) * 1000
+    assert data["window"]["capture_ns"] == (1000 + 20 * 29 + 15 - 995) * 1000
     assert device["idle_causes"].get("end", 0) == 0
     assert "idle_after_last_work" not in rules_of(data)
 

@@ -30,7 +30,7 @@ def trace_of(number, slow, driver):
             ids = dict(correlation=step * 2 + kernel + 1)
             events.append(event("cuda_runtime", "cudaLaunchKernel", round(at + 1 + kernel, 3), 0.5, **ids))
             events.append(event("kernel", name, round(at + offset, 3), dur, 0, 7, device=0, stream=7, **ids))
-        at += 700
+        at += round(gemm + norm + 20, 3)
     properties = [{"id": 0, "name": "NVIDIA Test GPU", "totalGlobalMem": 1 << 30, "computeMajor": 8, "computeMinor": 0, "numSms": 8}]
     return {"schemaVersion": 1, "deviceProperties": properties, "cuda_driver_version": driver, "traceEvents": events,
             "traceName": str(number)}

@@ -1,6 +1,6 @@
 // Every profile of the corpus, in every window that it has: the parts of the window add up to it, the causes
-// of idle time add up to the idle time, and the busy time of the whole equals the value computed without
-// NeuroLens.
+// of idle time add up to the idle time, the steady part and what lies outside add up to the capture, and the
+// busy time of the whole equals the value computed without NeuroLens.
 
 #include <set>
 
@@ -40,7 +40,7 @@ analyze::PreparedRun prepared(const std::string& bundle) {
 }
 
 std::vector<std::string> window_names(const analyze::PreparedRun& run) {
-  std::vector<std::string> names = {"whole"};
+  std::vector<std::string> names = {"whole", "steady"};
   for (size_t i = 0; i < run.windows.steps.list.size(); i++) names.push_back("step:" + std::to_string(i));
   std::set<std::string> marks;
   for (const auto& range : run.windows.phases) marks.emplace(analyze::phase_name(range.phase));
@@ -76,6 +76,16 @@ void expect_sums_close(const MetricSet& metrics, const IntervalSet& window) {
   EXPECT_EQ(causes, idle);
 }
 
+/// The steady part and the parts outside follow each other and fill the capture.
+void expect_capture_is_filled(const analyze::Windows& windows) {
+  std::vector<analyze::Interval> parts = {windows.steady.time};
+  for (const auto& part : windows.steady.outside) parts.push_back(part.time);
+  int64_t sum = 0;
+  for (const auto& part : parts) sum += part.length();
+  EXPECT_EQ(sum, windows.whole.length());
+  EXPECT_EQ(analyze::union_of(parts), (IntervalSet{windows.whole}));
+}
+
 void expect_sums_close_in_every_window(const analyze::PreparedRun& run) {
   for (const auto& name : window_names(run)) {
     SCOPED_TRACE(name);
@@ -105,6 +115,7 @@ TEST_P(AnalysisCorpus, SumsCloseInEveryWindow) {
   const auto run = prepared(imported.bundle);
   ASSERT_FALSE(run.devices.empty());
   expect_sums_close_in_every_window(run);
+  expect_capture_is_filled(run.windows);
   const json golden = expected();
   if (golden.contains("gpu_busy_union_ns")) expect_busy_time(run, golden["gpu_busy_union_ns"]);
 }

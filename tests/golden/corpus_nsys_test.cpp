@@ -130,7 +130,7 @@ TEST_P(Nsys, HasTheCopiesOfEachKind) {
   EXPECT_EQ(run.number("SELECT count(*) FROM copies WHERE kind = 'memset'"),
             golden["rows"]["CUPTI_ACTIVITY_KIND_MEMSET"]);
   EXPECT_EQ(run.number("SELECT count(*) FROM syncs"), golden["rows"]["CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"]);
-  EXPECT_EQ(run.number("SELECT count(*) FROM spans WHERE kind = 'annotation'"),
+  EXPECT_EQ(run.number("SELECT count(*) FROM spans WHERE kind IN ('annotation', 'op')"),
             golden["rows"]["NVTX_EVENTS"]);
 }
 

@@ -36,7 +36,7 @@ class RunMeasures : public testing::Test {
 TEST_F(RunMeasures, AreThoseOfTheAnalysis) {
   const auto measures = run_measures(run_);
   ASSERT_TRUE(measures) << measures.error().message;
-  const auto analysis = analyze::analyze_run(open_derived(run_).value(), {});
+  const auto analysis = analyze::analyze_run(open_derived(run_).value(), {.window = "whole"});
   ASSERT_TRUE(analysis);
   ASSERT_EQ((*measures)["devices"].size(), analysis->devices.size());
   for (size_t i = 0; i < analysis->devices.size(); i++) {

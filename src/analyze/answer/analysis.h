@@ -10,7 +10,10 @@
 #include "analyze/answer/collectives.h"
 #include "analyze/answer/counters.h"
 #include "analyze/answer/device.h"
+#include "analyze/answer/inference_times.h"
 #include "analyze/answer/recorded_times.h"
+#include "analyze/answer/remark.h"
+#include "analyze/answer/serving.h"
 #include "analyze/answer/tables.h"
 #include "analyze/answer/window.h"
 #include "analyze/rules/finding.h"
@@ -38,6 +41,9 @@ struct AbstentionOnDevice {
 struct Analysis {
   WindowAnswer window = {};
   std::vector<LimiterAnswer> limiters = {};
+  std::optional<Remark> undecided = {};
+  std::vector<Remark> notes = {};
+  std::vector<Remark> host_remarks = {};
   std::vector<DeviceAnswer> devices = {};
   StepsAnswer steps = {};
   std::vector<CoverageAnswer> coverage = {};
@@ -45,8 +51,10 @@ struct Analysis {
   std::vector<OpAnswer> top_ops = {};
   std::vector<ModuleAnswer> top_modules = {};
   std::vector<PhaseAnswer> phases = {};
+  std::vector<ServingRow> serving = {};
   std::vector<NotShown> not_shown = {};
   std::optional<EngineLayers> layers = {};
+  std::optional<InferenceTimes> inference_times = {};
   CollectivesAnswer collectives = {};
   std::optional<CountersAnswer> counters = {};
   ClocksAnswer clocks = {};
@@ -60,7 +68,13 @@ struct Analysis {
     return std::tuple{
         field("window", &A::window, "the stretch of time that the figures are about"),
         field("limiters", &A::limiters,
-              "what takes the time of the window, the largest first; together they are it"),
+              "what takes the time of the window, the largest first; together they are it; none if the file "
+              "cannot tell"),
+        field("undecided", &A::undecided,
+              "why the capture cannot carry a verdict; null if the first limiter is one"),
+        field("notes", &A::notes, "what a reader must know of the capture before the figures are believed"),
+        field("host_remarks", &A::host_remarks,
+              "of a run without device work: what its ops tell beyond their sums"),
         field("devices", &A::devices,
               "each device with its time, idle causes, metrics and roofline; a host counts if there is no "
               "other"),
@@ -72,8 +86,11 @@ struct Analysis {
               "ops by time, device after device; layers of an engine if there are no ops"),
         field("top_modules", &A::top_modules, "modules by device time"),
         field("phases", &A::phases, "phases of an LLM"),
+        field("serving", &A::serving, "steps of a serving engine by phase and batch, the most time first"),
         field("not_shown", &A::not_shown, "what the tables leave out, by device"),
         field("layers", &A::layers, "of a compiled engine; null without such"),
+        field("inference_times", &A::inference_times,
+              "latency and rate of inferences; null if the source does not time each of them"),
         field("collectives", &A::collectives,
               "what collectives move, how long that takes, which ranks wait for which"),
         field("counters", &A::counters,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/answer/kernel_evidence.h"
 #include "analyze/answer/roofline.h"
 
 namespace nl::analyze {
@@ -20,6 +21,7 @@ struct CountedKernel {
   int64_t launches = 0;
   int64_t measured = 0;
   std::optional<int64_t> replay_ns = {};
+  std::optional<double> share = {};
   std::optional<double> achieved_occupancy_pct = {}, theoretical_occupancy_pct = {}, warp_efficiency_pct = {};
   std::optional<double> sm_pct = {}, memory_pct = {}, dram_pct = {}, l1_hit_pct = {}, l2_hit_pct = {};
   std::optional<double> tensor_pct = {}, ipc = {}, registers = {}, sm_clock_hz = {};
@@ -31,6 +33,7 @@ struct CountedKernel {
   std::optional<std::string> roof_bound = {};
   std::vector<std::string> not_counted = {};
   int64_t roof_launches = 0;
+  KernelEvidence evidence = {};
   std::map<std::string, std::string> absent = {};
 
   static constexpr auto fields() {
@@ -42,6 +45,7 @@ struct CountedKernel {
         field("launches", &K::launches, "replayed launches"),
         field("measured", &K::measured, "launches with a duration"),
         field("replay_ns", &K::replay_ns, "replayed time, with fixed clocks and cold caches: not the run's"),
+        field("share", &K::share, "of the replayed time of all launches; null without a time"),
         field("achieved_occupancy_pct", &K::achieved_occupancy_pct,
               "warps that were active, of the most that fit"),
         field("theoretical_occupancy_pct", &K::theoretical_occupancy_pct,
@@ -67,6 +71,7 @@ struct CountedKernel {
         field("roof_bound", &K::roof_bound, "memory or compute"),
         field("not_counted", &K::not_counted, "types of operations that no counter of the file counts"),
         field("roof_launches", &K::roof_launches, "launches that have all that the roof takes"),
+        field("evidence", &K::evidence, "what the statements on this kernel rest on"),
         field("absent", &K::absent, "why a figure is null, by its key")};
   }
 };
@@ -117,6 +122,29 @@ struct AdviceAnswer {
   }
 };
 
+/// One statement on one kernel. Statements overlap: their costs must not be added.
+struct KernelDiagnosis {
+  std::string id = {};
+  std::string kernel = {};
+  std::string label = {};
+  std::optional<std::string> device = {};
+  std::string text = {};
+  std::map<std::string, double> figures = {};
+  std::optional<int64_t> cost_ns = {};
+
+  static constexpr auto fields() {
+    using D = KernelDiagnosis;
+    return std::tuple{field("id", &D::id, "what is stated, in one word"),
+                      field("kernel", &D::kernel, "name as the source writes it"),
+                      field("label", &D::label, "for narrow columns"),
+                      field("device", &D::device, "name of the hardware"),
+                      field("text", &D::text, "the statement for people"),
+                      field("figures", &D::figures, "measured figures that it rests on"),
+                      field("cost_ns", &D::cost_ns,
+                            "the most replayed time that it may cost; null where nothing bounds it")};
+  }
+};
+
 struct ReplayLeftOut {
   int64_t rows = 0;
   int64_t replay_ns = 0;
@@ -136,6 +164,7 @@ struct CountersAnswer {
   ReplayLeftOut not_shown = {};
   std::vector<CountersOfLaunch> top_launches = {};
   std::vector<AdviceAnswer> advice = {};
+  std::vector<KernelDiagnosis> diagnosis = {};
 
   static constexpr auto fields() {
     using C = CountersAnswer;
@@ -146,7 +175,9 @@ struct CountersAnswer {
                       field("kernels", &C::kernels, "by replayed time"),
                       field("not_shown", &C::not_shown, "what the table of kernels leaves out"),
                       field("top_launches", &C::top_launches, "the longest ones"),
-                      field("advice", &C::advice, "what the profiler itself advises")};
+                      field("advice", &C::advice, "what the profiler itself advises"),
+                      field("diagnosis", &C::diagnosis,
+                            "what holds the kernels back that matter, the longest kernel first")};
   }
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyze/answer/device_name.h"
+#include "analyze/answer/remark.h"
 #include "analyze/names/op_class.h"
 
 namespace nl::analyze {
@@ -188,19 +189,33 @@ struct EngineLayers {
   int64_t timed = 0;
   int64_t total_ns = 0;
   int64_t iterations = 0;
+  std::optional<int64_t> inference_ns = {};
+  int64_t reformat_ns = 0;
+  int64_t quantize_ns = 0;
+  std::map<std::string, int64_t> precisions = {};
   std::map<std::string, int64_t> classes = {};
   std::vector<OpAnswer> top = {};
   LeftOut not_shown = {};
+  std::vector<Remark> remarks = {};
 
   static constexpr auto fields() {
     using E = EngineLayers;
-    return std::tuple{field("count", &E::count, "layers of the engine"),
-                      field("timed", &E::timed, "layers with a time"),
-                      field("total_ns", &E::total_ns, "sum of the layers with a time"),
-                      field("iterations", &E::iterations, "most calls of a layer"),
-                      field("classes", &E::classes, "ns by class"),
-                      field("top", &E::top, "by time"),
-                      field("not_shown", &E::not_shown, "what the list of layers leaves out")};
+    return std::tuple{
+        field("count", &E::count, "layers of the engine"),
+        field("timed", &E::timed, "layers with a time"),
+        field("total_ns", &E::total_ns, "sum of the layers with a time"),
+        field("iterations", &E::iterations, "most calls of a layer"),
+        field("inference_ns", &E::inference_ns,
+              "total_ns / iterations; null if the source does not count them"),
+        field("reformat_ns", &E::reformat_ns, "of total_ns: layers that only change the layout"),
+        field("quantize_ns", &E::quantize_ns, "of total_ns: layers that only quantise or dequantise"),
+        field("precisions", &E::precisions,
+              "ns of convolutions and products by the type of their input; empty if the source does "
+              "not give types"),
+        field("classes", &E::classes, "ns by class"),
+        field("top", &E::top, "by time"),
+        field("not_shown", &E::not_shown, "what the list of layers leaves out"),
+        field("remarks", &E::remarks, "what stands out, for people")};
   }
 };
 

@@ -86,6 +86,7 @@ Result<void> CounterNames::add(std::string_view text, const std::string& file) {
       name.rank = i;
       names_.push_back(std::move(name));
     }
+    by_id_.emplace(meaning.id, meanings_.size());
     meanings_.push_back(std::move(meaning));
   }
   return index(file);
@@ -134,9 +135,8 @@ const CounterName* CounterNames::find(std::string_view name, std::string_view un
 }
 
 size_t CounterNames::meaning(std::string_view id) const {
-  const auto it =
-      std::find_if(meanings_.begin(), meanings_.end(), [&](const CounterMeaning& m) { return m.id == id; });
-  return static_cast<size_t>(it - meanings_.begin());
+  const auto it = by_id_.find(id);
+  return it == by_id_.end() ? meanings_.size() : it->second;
 }
 
 }  // namespace nl::analyze

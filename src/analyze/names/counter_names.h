@@ -50,6 +50,7 @@ class CounterNames {
   Result<void> index(const std::string& file);
 
   std::vector<CounterMeaning> meanings_;
+  std::map<std::string, size_t, std::less<>> by_id_;
   std::vector<CounterName> names_;
   std::multimap<std::string, size_t, std::less<>> by_name_;
 };

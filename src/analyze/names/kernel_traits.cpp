@@ -23,7 +23,8 @@ constexpr Spelling kWords[] = {
     {"int4", "int4"},
 };
 /// Only in the names of products, where s8 is no counter.
-constexpr Spelling kProductWords[] = {{"s8", "int8"}, {"u8", "int8"}, {"s4", "int4"}, {"u4", "int4"}};
+constexpr Spelling kProductWords[] = {
+    {"s8", "int8"}, {"u8", "int8"}, {"s4", "int4"}, {"u4", "int4"}, {"f8", "fp8"}};
 
 /// Types of C++ as the last part of a template argument.
 constexpr Spelling kTypes[] = {

@@ -13,6 +13,10 @@
 
 #include "analyze/names/counter_names.h"
 #include "analyze/names/kernel_name.h"
+#include "analyze/names/taxonomy.h"
+#include "analyze/roofline/evidence_sums.h"
+#include "analyze/roofline/kernel_diagnosis.h"
+#include "analyze/roofline/launch_values.h"
 #include "analyze/roofline/roofline.h"
 
 namespace nl::analyze {
@@ -21,8 +25,13 @@ namespace {
 using nlohmann::json;
 
 constexpr char kLaunches[] = R"(
-  SELECT launch_id, kernel_name, dur_ns, device_name, source_id FROM profiled_launches
-  ORDER BY launch_id)";
+  SELECT launch_id, kernel_name, dur_ns, device_name, source_id, compute_capability, ranges,
+    grid_x::BIGINT * coalesce(grid_y, 1) * coalesce(grid_z, 1),
+    block_x::BIGINT * coalesce(block_y, 1) * coalesce(block_z, 1)
+  FROM profiled_launches ORDER BY launch_id)";
+constexpr char kStallRules[] = R"(
+  SELECT l.kernel_name, a.text FROM kernel_advice a JOIN profiled_launches l USING (launch_id)
+  WHERE a.text LIKE '%This stall type represents about%' ORDER BY l.dur_ns DESC NULLS LAST, a.advice_id)";
 constexpr char kAdvice[] = R"(
   SELECT l.kernel_name, a.rule, a.kind, a.text, a.speedup_kind, a.speedup_pct, count(*)
   FROM kernel_advice a JOIN profiled_launches l USING (launch_id)
@@ -30,43 +39,7 @@ constexpr char kAdvice[] = R"(
 constexpr double kNsInSecond = 1e9;
 constexpr double kLargestWhole = 9e18;  // what fits an integer
 
-// ---- Values of one launch
-
-struct CountedLaunch {
-  int64_t id = 0;
-  std::string kernel = {};
-  std::optional<int64_t> ns = {};
-  std::string device = {};
-  std::optional<int64_t> source_id = {};
-};
-
-/// The values of one launch, one per meaning. If several counters have the same meaning, the one that comes
-/// first in the table of names counts.
-class Values {
- public:
-  explicit Values(const CounterNames& names) : names_(names), values_(names.meanings().size()) {}
-
-  void add(const CounterName& name, double value) {
-    Entry& entry = values_[name.meaning];
-    if (entry.is_there && entry.rank <= name.rank) return;
-    entry = {true, name.rank, value * name.scale};
-  }
-  void clear() { std::fill(values_.begin(), values_.end(), Entry()); }
-  std::optional<double> get(std::string_view meaning) const {
-    const size_t i = names_.meaning(meaning);
-    if (i == values_.size() || !values_[i].is_there) return std::nullopt;
-    return values_[i].value;
-  }
-
- private:
-  struct Entry {
-    bool is_there = false;
-    size_t rank = 0;
-    double value = 0;
-  };
-  const CounterNames& names_;
-  std::vector<Entry> values_;
-};
+// ---- Figures of one launch
 
 /// A share or rate; the answer has the mean over launches, weighted by their time.
 struct Figure {
@@ -203,6 +176,7 @@ struct Sums {
   double roof_bytes = 0;
   int64_t roof_ns = 0;
   int64_t roof_launches = 0;
+  EvidenceSums evidence = {};
   std::map<std::string, std::string> absent = {};
 
   void add(const CountedLaunch& launch, const Values& values) {
@@ -211,6 +185,7 @@ struct Sums {
     replay_ns += launch.ns.value_or(0);
     add_figures(launch, values);
     add_roof(launch, values);
+    evidence.add(launch, values);
   }
 
  private:
@@ -268,16 +243,20 @@ std::string main_type(const Operations& operations) {
 
 class Rows {
  public:
-  explicit Rows(std::map<std::string, Known<DevicePeaks>> peaks) : peaks_(std::move(peaks)) {}
+  Rows(std::map<std::string, Known<DevicePeaks>> peaks, int64_t replay_ns)
+      : peaks_(std::move(peaks)), replay_ns_(replay_ns) {}
 
   CountedKernel row(const Sums& sums) const {
     CountedKernel out{.kernel = sums.kernel,
                       .label = kernel_label(parse_kernel_name(sums.kernel)),
                       .launches = sums.launches,
                       .measured = sums.measured,
+                      .evidence = sums.evidence.evidence(),
                       .absent = sums.absent};
     if (!sums.device.empty()) out.device = sums.device;
     if (sums.measured > 0) out.replay_ns = sums.replay_ns;
+    if (sums.measured > 0 && replay_ns_ > 0)
+      out.share = static_cast<double>(sums.replay_ns) / static_cast<double>(replay_ns_);
     add_figures(sums, out);
     add_memory(sums, out);
     add_roof(sums, out);
@@ -347,6 +326,7 @@ class Rows {
   }
 
   std::map<std::string, Known<DevicePeaks>> peaks_;
+  int64_t replay_ns_;
 };
 
 DeviceFacts facts_of(const std::string& name, const json& hardware) {
@@ -376,7 +356,8 @@ Result<std::vector<CountedLaunch>> read_launches(store::Connection& connection) 
   NL_CHECK(connection.stream(kLaunches, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
       launches.push_back({chunk.int64s(0)[i], text_of(chunk, 1, i), integer_of(chunk, 2, i),
-                          text_of(chunk, 3, i), integer_of(chunk, 4, i)});
+                          text_of(chunk, 3, i), integer_of(chunk, 4, i), text_of(chunk, 5, i),
+                          text_of(chunk, 6, i), integer_of(chunk, 7, i), integer_of(chunk, 8, i)});
     }
     return {};
   }));
@@ -487,6 +468,19 @@ Result<std::vector<AdviceAnswer>> read_advice(store::Connection& connection, con
   return advice;
 }
 
+/// What the profiler's own rule says of the largest stall, by kernel; of several launches, the longest
+/// counts.
+Result<std::map<std::string, std::string>> read_stall_rules(store::Connection& connection,
+                                                            const store::RunFiles& files) {
+  std::map<std::string, std::string> rules;
+  if (!files.tables.contains("kernel_advice")) return rules;
+  NL_CHECK(connection.stream(kStallRules, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) rules.emplace(text_of(chunk, 0, i), text_of(chunk, 1, i));
+    return {};
+  }));
+  return rules;
+}
+
 constexpr size_t kMaxLaunchRows = 1000;
 
 using PeaksByDevice = std::map<std::string, Known<DevicePeaks>>;
@@ -498,17 +492,21 @@ std::vector<CountedDevice> devices_of(const PeaksByDevice& by_device) {
   return devices;
 }
 
-/// Adds the first `top` kernels, and the sum of the others as `not_shown`.
-void add_kernels(const std::vector<const Sums*>& kernels, const Rows& rows, int64_t top,
-                 CountersAnswer& answer) {
-  for (const Sums* sums : kernels) {
-    if (static_cast<int64_t>(answer.kernels.size()) < top) {
-      answer.kernels.push_back(rows.row(*sums));
-    } else {
-      answer.not_shown.rows++;
-      answer.not_shown.replay_ns += sums->replay_ns;
-    }
+std::vector<CountedKernel> rows_of(const std::vector<const Sums*>& kernels, const Rows& rows) {
+  std::vector<CountedKernel> out;
+  for (const Sums* sums : kernels) out.push_back(rows.row(*sums));
+  return out;
+}
+
+/// Keeps the first `top` kernels, and the sum of the others as `not_shown`.
+void set_kernels(std::vector<CountedKernel> kernels, int64_t top, CountersAnswer& answer) {
+  const auto kept = std::min(kernels.size(), static_cast<size_t>(std::max<int64_t>(top, 0)));
+  for (size_t i = kept; i < kernels.size(); i++) {
+    answer.not_shown.rows++;
+    answer.not_shown.replay_ns += kernels[i].replay_ns.value_or(0);
   }
+  kernels.resize(kept);
+  answer.kernels = std::move(kernels);
 }
 
 }  // namespace
@@ -519,6 +517,7 @@ Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connect
   if (!files.tables.contains("profiled_launches")) return std::optional<CountersAnswer>();
   NL_TRY(const CounterNames* const built_in, CounterNames::shared());
   const CounterNames& names = *built_in;
+  NL_TRY(const Taxonomy* const taxonomy, Taxonomy::shared());
   NL_TRY(std::vector<CountedLaunch> launches, read_launches(connection));
   PeaksByDevice by_device;
   CountersAnswer answer{.launches = static_cast<int64_t>(launches.size())};
@@ -529,10 +528,14 @@ Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connect
       by_device.emplace(launch.device, peaks.find(facts_of(launch.device, hardware)));
   }
   answer.devices = devices_of(by_device);
+  const std::optional<FusedRanges> fused = slower_fusion(launches);
   Reader reader(names, std::move(launches), std::min<int64_t>(top, kMaxLaunchRows));
   NL_CHECK(reader.read(connection));
-  const Rows rows(std::move(by_device));
-  add_kernels(reader.kernels(), rows, top, answer);
+  const Rows rows(std::move(by_device), answer.replay_ns);
+  std::vector<CountedKernel> kernels = rows_of(reader.kernels(), rows);
+  NL_TRY(const auto stall_rules, read_stall_rules(connection, files));
+  answer.diagnosis = diagnose_kernels(kernels, {*taxonomy, stall_rules, fused});
+  set_kernels(std::move(kernels), top, answer);
   for (const auto& [launch, sums] : reader.top_launches())
     answer.top_launches.push_back({rows.row(sums), launch.id, launch.source_id});
   NL_TRY(answer.advice, read_advice(connection, files, top));

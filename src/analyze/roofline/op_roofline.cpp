@@ -112,8 +112,27 @@ Known<double> share(double part, double whole, const char* empty) {
   return part / whole;
 }
 
+/// Whether the last size of one of the shapes, a JSON list of lists, is no multiple of 8: tiles of matrix
+/// units are then not full, or slower kernels are taken.
+bool has_ragged_size(std::string_view shapes) {
+  int64_t size = 0;
+  bool in_number = false;
+  for (const char c : shapes) {
+    if (c >= '0' && c <= '9') {
+      size = std::min<int64_t>((in_number ? size : 0) * 10 + (c - '0'), INT32_MAX);
+      in_number = true;
+      continue;
+    }
+    if (c == ']' && size > 8 && size % 8 != 0) return true;
+    if (c == ']' || c == '[') size = 0;
+    in_number = false;
+  }
+  return false;
+}
+
 struct Totals {
-  double flops = 0, bytes = 0, roof_ns = 0, roofed_ns = 0, memory_bound_ns = 0, fp32_ns = 0, at_peak_ns = 0;
+  double ragged_ns = 0, flops = 0, bytes = 0, roof_ns = 0, roofed_ns = 0, memory_bound_ns = 0, fp32_ns = 0,
+         at_peak_ns = 0;
   std::string no_peak;  ///< why a dtype has none
 };
 
@@ -123,6 +142,7 @@ Totals totals_of(const RooflineTable& table) {
     sum.flops += static_cast<double>(row.flops);
     sum.bytes += static_cast<double>(row.bytes);
     const bool matrix = row.op_class == OpClass::k_gemm || row.op_class == OpClass::k_conv;
+    if (row.op_class == OpClass::k_gemm) sum.ragged_ns += static_cast<double>(row.ragged_ns);
     if (matrix && row.dtype == "fp32") sum.fp32_ns += static_cast<double>(row.kernel_ns);
     if (row.has_roof) {
       sum.roof_ns += row.roof_ns;
@@ -254,6 +274,8 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
     row.dtype = dtype;
     row.op_class = run.classes.op[run.timeline.spans.op_type[span]];
     add_to_row(row, *model, work, peaks, kernel);
+    const uint32_t shapes = arguments.shapes[span];
+    if (shapes != kNoRow && has_ragged_size(arguments.texts[shapes])) row.ragged_ns += work.kernel_ns;
     table.modelled_ns += work.kernel_ns;
   }
   for (auto& [key, row] : rows) table.rows.push_back(std::move(row));
@@ -271,7 +293,7 @@ void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table) {
                                     Metric::roof_time,
                                     Metric::roof_share,
                                     Metric::memory_bound_time,
-                                    Metric::fp32_matrix_time};
+                                    Metric::ragged_matrix_time};
   metrics.set(Metric::modelled_share,
               share(static_cast<double>(table.modelled_ns), static_cast<double>(table.kernel_ns),
                     "no kernels in the window"));
@@ -286,6 +308,7 @@ void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table) {
   metrics.set(Metric::model_flops, Known<double>(sum.flops));
   metrics.set(Metric::model_bytes, Known<double>(sum.bytes));
   metrics.set(Metric::fp32_matrix_time, Known<double>(sum.fp32_ns));
+  metrics.set(Metric::ragged_matrix_time, Known<double>(sum.ragged_ns));
   if (!table.peaks) {
     for (const Metric metric :
          {Metric::mfu, Metric::mbu, Metric::roof_time, Metric::roof_share, Metric::memory_bound_time})

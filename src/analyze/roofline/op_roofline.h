@@ -35,6 +35,7 @@ struct RooflineRow {
   double roof_ns = 0;  ///< 0 where the peaks are not known
   double memory_bound_ns = 0;
   bool has_roof = false;
+  int64_t ragged_ns = 0;  ///< kernel time of calls with an inner size that is no multiple of 8
 };
 
 struct RooflineTable {
@@ -50,7 +51,8 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
                           const Known<DevicePeaks>& peaks, const IntervalSet& window);
 
 /// model_flops, model_bytes, modelled_share, mfu, mbu, roof_time, roof_share, memory_bound_time,
-/// fp32_matrix_time.
+/// fp32_matrix_time, ragged_matrix_time. Without any model fp32_matrix_time stays what the names of kernels
+/// told.
 void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table);
 
 RooflineAnswer roofline_answer(const RooflineTable& table, int64_t top);

@@ -62,16 +62,24 @@ Known<int64_t> gain_of(const RuleSuggestion& suggestion, const MetricSet& metric
   return in_window(whole_ns(suggestion.gain->number(metrics)), metrics);
 }
 
+/// Advice that depends on a figure that is absent is not given.
+bool fits(const RuleSuggestion& suggestion, const MetricSet& metrics) {
+  if (!suggestion.when) return true;
+  const Known<bool> holds = suggestion.when->truth(metrics);
+  return holds && *holds;
+}
+
 Finding finding_of(const Rule& rule, const MetricSet& metrics, int64_t at_stake_ns) {
   Finding finding{rule.id, rule.version, rule.title, rule.confidence, {}, at_stake_ns, {}, rule.references};
   for (const auto& evidence : rule.evidence) {
     finding.evidence.push_back(
         {evidence.value.text(), evidence.value.number(metrics), evidence.value.unit().text(), evidence.text});
   }
-  for (const auto& suggestion : rule.suggestions) {
-    const auto number = static_cast<int64_t>(finding.suggestions.size()) + 1;
+  for (size_t i = 0; i < rule.suggestions.size(); i++) {
+    const RuleSuggestion& suggestion = rule.suggestions[i];
+    if (!fits(suggestion, metrics)) continue;
     finding.suggestions.push_back(
-        {number, suggestion.text, gain_of(suggestion, metrics), suggestion.at_most});
+        {static_cast<int64_t>(i) + 1, suggestion.text, gain_of(suggestion, metrics), suggestion.at_most});
   }
   return finding;
 }

@@ -52,17 +52,25 @@ struct Finding {
   int64_t at_stake_ns = 0;
   std::vector<FindingSuggestion> suggestions;
   std::vector<std::string> references;
+  int64_t promised_ns = 0;
+  std::vector<std::string> shared_with = {};
 
   static constexpr auto fields() {
     using F = Finding;
-    return std::tuple{field("rule", &F::rule, "id of the rule that found it"),
-                      field("rule_version", &F::rule_version, "raised when the rule changes"),
-                      field("title", &F::title, "what was found"),
-                      field("confidence", &F::confidence, "how sure the finding is"),
-                      field("at_stake_ns", &F::at_stake_ns, "time of the window that it is about"),
-                      field("evidence", &F::evidence, "figures that it rests on"),
-                      field("suggestions", &F::suggestions, "what to try"),
-                      field("references", &F::references, "public documentation")};
+    return std::tuple{
+        field("rule", &F::rule, "id of the rule that found it"),
+        field("rule_version", &F::rule_version, "raised when the rule changes"),
+        field("title", &F::title, "what was found"),
+        field("confidence", &F::confidence, "how sure the finding is"),
+        field("at_stake_ns", &F::at_stake_ns, "time of the window that it is about"),
+        field("evidence", &F::evidence, "figures that it rests on"),
+        field("promised_ns", &F::promised_ns,
+              "time of the window that it may save and that no finding before promises; the sum over "
+              "a device's findings is at most the window"),
+        field("shared_with", &F::shared_with,
+              "rules that promise a part of the same time, if it promises less than its gain"),
+        field("suggestions", &F::suggestions, "what to try"),
+        field("references", &F::references, "public documentation")};
   }
 };
 

@@ -16,7 +16,8 @@ constexpr char kRuleForm[] =
 constexpr char kEvidenceForm[] =
     "an evidence is {metric: id, text: sentence} or {expression: …, text: sentence}";
 constexpr char kSuggestionForm[] =
-    "a suggestion is {text: sentence}, with gain: or gain_at_most: in ns if known";
+    "a suggestion is {text: sentence}, with gain: or gain_at_most: in ns if known, and when: if it does not "
+    "always fit";
 constexpr size_t kMaxItems = 32;
 
 /// What an expression must be.
@@ -268,6 +269,9 @@ class Draft {
         take_text(value, key, out.text);
       } else if (key == "gain" || key == "gain_at_most") {
         take_gain(value, key, out);
+      } else if (key == "when") {
+        out.when.emplace();
+        want(value, key, Wanted::kTruth, *out.when);
       } else {
         return false;
       }

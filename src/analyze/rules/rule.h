@@ -15,6 +15,7 @@
 //     - {text: …, gain: …}              ns of the window that would be saved, an estimate
 //     - {text: …, gain_at_most: …}      the same, an upper bound
 //     - {text: …}                       a gain that the metrics cannot tell
+//     - {text: …, when: amd_device = 1} left out unless that holds
 //   references: [https://…]             public documentation
 //
 // Expressions: rule_expression.h.
@@ -44,6 +45,7 @@ struct RuleSuggestion {
   std::string text;
   std::optional<Expression> gain = {};  ///< ns
   bool at_most = false;                 ///< the gain is an upper bound
+  std::optional<Expression> when = {};  ///< it fits only if this holds; not if a metric of it is absent
 };
 
 struct Rule {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analyze/answer/tables.h"
+#include "analyze/answer/window.h"
 #include "analyze/names/taxonomy.h"
 #include "base/result.h"
 #include "store/engine.h"
@@ -14,5 +15,8 @@ namespace nl::analyze {
 /// Nothing without layers.
 Result<std::optional<EngineLayers>> engine_layers(store::Connection& connection, const store::RunFiles& files,
                                                   const Taxonomy& taxonomy, int64_t top);
+
+/// Of a run whose only times are those of layers: the layers are all of it.
+std::vector<LimiterAnswer> engine_limiters(const EngineLayers& layers);
 
 }  // namespace nl::analyze

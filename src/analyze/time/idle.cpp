@@ -33,6 +33,7 @@ constexpr std::array<Described, kIdleCauses> kCauses = {{
     {"setup", "model loading and session initialisation", Metric::idle_setup_time},
     {"outside_ops", "outside of ops: scheduling, interpreter, or not recorded",
      Metric::idle_outside_ops_time},
+    {"between_runs", "the caller's own time between runs of the session", Metric::idle_between_runs_time},
 }};
 
 /// The kinds of host activity, the most telling first: a moment that is in several counts for the first.
@@ -179,19 +180,42 @@ IntervalSet setup_ranges(const Timeline& run) {
   return union_of(std::move(ranges));
 }
 
-void cut_host_idle(GapCutter& gap, const IntervalSet& setup) {
+/// What is known of a host that is outside of ops.
+struct HostRanges {
+  IntervalSet setup;
+  IntervalSet between_runs;
+};
+
+/// From the end of one run to the begin of the next.
+IntervalSet time_between(const IntervalSet& runs) {
+  if (runs.empty()) return {};
+  return subtract({{runs.front().begin, runs.back().end}}, runs);
+}
+
+/// The cause at `time`, and until when it holds at most.
+std::pair<IdleCause, int64_t> host_cause_at(const HostRanges& ranges, int64_t time) {
+  int64_t until = INT64_MAX;
+  for (const auto& [set, cause] : {std::pair{&ranges.setup, IdleCause::kSetup},
+                                   std::pair{&ranges.between_runs, IdleCause::kBetweenRuns}}) {
+    const auto it = first_ending_after(*set, time);
+    if (it == set->end()) continue;
+    if (it->begin <= time) return {cause, std::min(until, it->end)};
+    until = std::min(until, it->begin);
+  }
+  return {IdleCause::kOutsideOps, until};
+}
+
+void cut_host_idle(GapCutter& gap, const HostRanges& ranges) {
   while (gap.at() < gap.end()) {
-    const auto it = first_ending_after(setup, gap.at());
-    if (it == setup.end()) return gap.until(gap.end(), IdleCause::kOutsideOps);
-    gap.until(it->begin, IdleCause::kOutsideOps);
-    gap.until(it->end, IdleCause::kSetup);
+    const auto [cause, holds] = host_cause_at(ranges, gap.at());
+    gap.until(holds, cause);
   }
 }
 
 }  // namespace
 
 bool is_host_cause(IdleCause cause) {
-  return cause == IdleCause::kSetup || cause == IdleCause::kOutsideOps;
+  return cause == IdleCause::kSetup || cause == IdleCause::kOutsideOps || cause == IdleCause::kBetweenRuns;
 }
 
 std::string_view idle_cause_name(IdleCause cause) {
@@ -239,9 +263,9 @@ IntervalSet HostActivity::everywhere(IdleCause kind) const {
 }
 
 std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
-                                    const IntervalSet& waits) {
+                                    const IntervalSet& waits, const IntervalSet& runs) {
   std::vector<IdlePiece> pieces;
-  const IntervalSet setup = device.is_host ? setup_ranges(run) : IntervalSet{};
+  const HostRanges ranges = device.is_host ? HostRanges{setup_ranges(run), time_between(runs)} : HostRanges{};
   RecordedSoFar recorded;
   size_t next = 0;
   CancelPoll poll;
@@ -252,7 +276,7 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
     const bool none_left = next == device.work.size();
     GapCutter gap(pieces, idle, none_left ? kNoRow : static_cast<uint32_t>(next));
     if (device.is_host) {
-      cut_host_idle(gap, setup);
+      cut_host_idle(gap, ranges);
     } else if (none_left) {
       gap.until(idle.end, IdleCause::kEnd);
     } else if (const uint32_t launch = device.work[next].launch; launch == kNoRow) {

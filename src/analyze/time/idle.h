@@ -28,9 +28,10 @@ enum class IdleCause : uint8_t {
   kStart,
   kEnd,
   kSetup,
-  kOutsideOps
+  kOutsideOps,
+  kBetweenRuns
 };
-inline constexpr size_t kIdleCauses = static_cast<size_t>(IdleCause::kOutsideOps) + 1;
+inline constexpr size_t kIdleCauses = static_cast<size_t>(IdleCause::kBetweenRuns) + 1;
 
 /// As in JSON: host_sync, host_data, …
 std::string_view idle_cause_name(IdleCause cause);
@@ -53,7 +54,8 @@ inline constexpr int64_t kTurnaroundNs = 10'000;
 /// longer.
 inline constexpr int64_t kPlausibleLaunchNs = 100'000;
 
-/// Of a host without device work: setup is what ranges of model loading and session initialisation cover.
+/// Of a host without device work: setup is what ranges of model loading and session initialisation cover,
+/// between runs the time of whoever calls the session.
 bool is_host_cause(IdleCause cause);
 
 /// What the threads of the host did, by the kinds that idle causes tell apart. Filled per thread when asked
@@ -76,9 +78,10 @@ class HostActivity {
 };
 
 /// Pieces in order of time; together exactly the capture without the device's busy time. `waits`: when
-/// streams of the device waited for events, as far as the source records it.
+/// streams of the device waited for events, as far as the source records it. `runs`: of a host, the ranges of
+/// the runs of its session.
 std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
-                                    const IntervalSet& waits);
+                                    const IntervalSet& waits, const IntervalSet& runs = {});
 
 /// What the launching thread did in each piece before a launch call: the shortest span that covers at least
 /// half of it and is at most twice as long; kNoRow if there is none. Looks at every span of the run, once;

@@ -32,6 +32,18 @@ std::string compute_words(const MetricSet& metrics, bool is_host) {
                      100.0 * static_cast<double>(top_ns) / static_cast<double>(sum));
 }
 
+/// Which way most of the copies go.
+std::string copy_words(const MetricSet& metrics) {
+  const std::pair<int64_t, const char*> ways[] = {
+      {known_ns(metrics, Metric::h2d_time), "from host to device"},
+      {known_ns(metrics, Metric::d2h_time), "from device to host"},
+      {known_ns(metrics, Metric::d2d_time), "inside the device or between devices"}};
+  const auto most = std::max_element(std::begin(ways), std::end(ways),
+                                     [](const auto& a, const auto& b) { return a.first < b.first; });
+  const std::string words = "copies that nothing hides";
+  return most->first == 0 ? words : words + ", most of them " + most->second;
+}
+
 /// Causes that mean the same to whoever must act: the host does not launch fast enough.
 bool is_slow_host(IdleCause cause) {
   switch (cause) {
@@ -52,7 +64,7 @@ std::vector<Limiter> limiters(const MetricSet& metrics, bool is_host) {
       {"compute", known_ns(metrics, Metric::compute_time), 0, compute_words(metrics, is_host)},
       {"exposed_comm", known_ns(metrics, Metric::exposed_comm_time), 0,
        "communication that no compute hides"},
-      {"exposed_copy", known_ns(metrics, Metric::exposed_copy_time), 0, "copies that nothing hides"},
+      {"exposed_copy", known_ns(metrics, Metric::exposed_copy_time), 0, copy_words(metrics)},
       {"host", 0, 0, "the device waits for the host to launch: ops, interpreter and launch calls"}};
   Limiter& host = list.back();
   std::vector<Limiter> idle;

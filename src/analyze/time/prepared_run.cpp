@@ -51,6 +51,13 @@ Result<IntervalSet> stream_waits(store::Connection& connection, const store::Run
 
 }  // namespace
 
+IntervalSet ranges_of_runs(const Steps& steps) {
+  if (steps.source != "model_run") return {};
+  std::vector<Interval> ranges;
+  for (const Step& step : steps.list) ranges.push_back(step.host);
+  return union_of(std::move(ranges));
+}
+
 Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunFiles& files,
                                 const Taxonomy& taxonomy, const PhaseNames& phases) {
   PreparedRun run;
@@ -63,10 +70,11 @@ Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunF
   NL_CHECK(check_cancelled());
   run.host = std::make_unique<HostActivity>(run.timeline);
   NL_TRY(const IntervalSet waits, stream_waits(connection, files));
+  const IntervalSet runs = ranges_of_runs(run.windows.steps);
   for (Device& device : devices) {
     NL_CHECK(check_cancelled());
     DeviceState state;
-    state.idle = explain_idle(run.timeline, device, *run.host, waits);
+    state.idle = explain_idle(run.timeline, device, *run.host, waits, runs);
     state.launches = launches_of(run.timeline, device);
     state.device = std::move(device);
     run.devices.push_back(std::move(state));

@@ -25,6 +25,9 @@ struct PreparedRun {
   std::unique_ptr<HostActivity> host;
 };
 
+/// The ranges of the runs of a session, as ONNX Runtime marks them; empty where the source marks none.
+IntervalSet ranges_of_runs(const Steps& steps);
+
 class Taxonomy;
 
 Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunFiles& files,

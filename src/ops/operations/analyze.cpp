@@ -16,8 +16,8 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"x-run": true},
-    "window": {"type": "string", "default": "whole",
-               "description": "whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
+    "window": {"type": "string", "default": "steady",
+               "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows of each table"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
@@ -39,11 +39,12 @@ Result<Outcome> run(Context& context, const json& parameters) {
   if (std::string warning = overhead_warning(answer.iterations); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
   const std::string id = short_id(named.run_id);
-  if (answer.analysis.steps.count != 0 && options.window == "whole")
+  if (answer.analysis.steps.count != 0 && options.window == "steady")
     outcome.next.push_back(suggested("analyze", {{"run", id}, {"window", "step:0"}}));
   if (answer.analysis.devices.empty() && open->has("samples"))
     outcome.next.push_back(suggested("show", {{"run", id}}));  // where the processors' time went
   if (!answer.analysis.findings.empty()) outcome.next.push_back(suggested("findings", {{"run", id}}));
+  outcome.next.push_back(suggested("report", {{"run", id}}));
   return outcome;
 }
 

@@ -30,7 +30,7 @@ constexpr char kParameters[] = R"({
     "base": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs of the base, instead of the first of two"},
     "new": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs to hold against the base"},
     "window": {"type": "string", "x-own-default": "auto",
-               "description": "auto (the steps if both sides mark some, else whole), steps, whole, step:N, a phase, or the name of an annotation"},
+               "description": "auto (the steps if both sides have like ones, else steady), steps, steady (without set-up, warm-up and tail), whole, step:N, a phase, or the name of an annotation"},
     "keep_warm_up": {"type": "boolean", "description": "count the first steps too, where a change point says that they are a warm-up"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "x-own-default": 15, "description": "rows of changes"},
     "threshold": {"type": "string", "x-own-default": "1%", "description": "differences below it do not matter"},

@@ -206,7 +206,7 @@ std::string passes_section(const json& passes) {
 /// Written into the artefacts of the run; their names.
 Result<std::vector<std::string>> write_reports(Context& context, const NamedRun& run,
                                                const std::vector<std::string>& phases, const json& passes) {
-  json options = {{"window", "whole"}, {"top", 10}};
+  json options = {{"window", "steady"}, {"top", 10}};
   if (!phases.empty()) options["phase"] = phases;
   NL_TRY(const auto report, make_run_report(context, run, options));
   std::vector<std::string> names;

@@ -25,8 +25,8 @@ constexpr char kParameters[] = R"({
     "format": {"type": "string", "default": "md,html,json", "description": "what to write, of md, html and json"},
     "output": {"type": "string", "x-short": "o", "x-host-path": true,
                "description": "folder for the reports; it is made if it is not there"},
-    "window": {"type": "string", "default": "whole",
-               "description": "whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
+    "window": {"type": "string", "default": "steady",
+               "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10,
             "description": "rows of each table that does not show all"},
     "phase": {"type": "array", "items": {"type": "string"},
@@ -159,7 +159,7 @@ Result<void> check_options(const json& options) {
     return list.is_array() &&
            std::all_of(list.begin(), list.end(), [](const json& text) { return text.is_string(); });
   };
-  const json window = options.value("window", json("whole")), peaks = options.value("peaks", json(""));
+  const json window = options.value("window", json("steady")), peaks = options.value("peaks", json(""));
   const json top = options.value("top", json(10));
   const bool fine = window.is_string() && peaks.is_string() && top.is_number_integer() && top >= 1 &&
                     top <= 10000 && is_texts(options.value("phase", json::array())) &&

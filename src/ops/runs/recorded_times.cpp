@@ -147,7 +147,7 @@ Result<std::optional<RecordedTimes>> recorded_times(store::OpenRun& run, int64_t
 
 Result<std::optional<RecordedTimes>> recorded_part(store::OpenRun& run, const std::string& window,
                                                    int64_t top) {
-  return window == "whole" ? recorded_times(run, top) : std::optional<RecordedTimes>();
+  return window == "whole" || window == "steady" ? recorded_times(run, top) : std::optional<RecordedTimes>();
 }
 
 std::string recorded_times_text(const std::optional<RecordedTimes>& times, const TextStyle& style) {

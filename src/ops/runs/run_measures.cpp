@@ -131,6 +131,7 @@ json tables_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
 
 Result<Measures> compute(const NamedRun& run, const std::string& peaks_file) {
   analyze::AnalysisOptions options;
+  options.window = "whole";
   options.top = kMostRows;
   options.peaks_file = peaks_file;
   options.with_patterns = true;

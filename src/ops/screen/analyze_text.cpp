@@ -28,13 +28,18 @@ double part(int64_t ns, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(ns) / static_cast<double>(whole);
 }
 
-constexpr size_t kWordsColumn = 18;  // "  limiter 79.9 %  "
+constexpr size_t kWordsColumn = 18;    // "  limiter 79.9 %  "
+constexpr size_t kRunColumn = 18;      // "run 0123456789ab  "
+constexpr size_t kOutsideColumn = 22;  // "  outside 176.080 ms  "
 
-/// The three largest parts of the window.
+constexpr double kLeastShown = 0.1;  // of the window; less limits nothing
+
+/// The three largest parts of the window, as far as they matter.
 std::string limiters_text(const std::vector<analyze::LimiterAnswer>& limiters, const TextStyle& style) {
   std::string out;
   for (size_t i = 0; i < std::min<size_t>(3, limiters.size()); i++) {
     const analyze::LimiterAnswer& limiter = limiters[i];
+    if (i > 0 && limiter.share < kLeastShown) break;
     const std::string line =
         fmt::format("{:>6}  {}", percent_text(limiter.share),
                     behind_column(limiter.what + ": " + limiter.words, kWordsColumn, style));
@@ -42,6 +47,26 @@ std::string limiters_text(const std::vector<analyze::LimiterAnswer>& limiters, c
                        i == 0 ? bold(line, style) : line);
   }
   return out;
+}
+
+constexpr size_t kNoteColumn = 10;  // "  note    "
+
+/// Statements that the figures carry.
+std::string remarks_text(const std::vector<analyze::Remark>& remarks, const TextStyle& style) {
+  std::string out;
+  for (const analyze::Remark& remark : remarks)
+    out += fmt::format("  {}    {}\n", dim("note", style), behind_column(remark.text, kNoteColumn, style));
+  return out;
+}
+
+std::string inference_times_text(const std::optional<analyze::InferenceTimes>& times,
+                                 const TextStyle& style) {
+  if (!times) return "";
+  std::string out = fmt::format("  {} p50 {}", dim("latency", style), duration_text(times->p50_ns));
+  if (times->p90_ns) out += ", p90 " + duration_text(*times->p90_ns);
+  if (times->p99_ns) out += ", p99 " + duration_text(*times->p99_ns);
+  return out + fmt::format(" over {}; {:.1f} queries per second\n", counted(times->count, "inference"),
+                           times->per_second);
 }
 
 constexpr struct {
@@ -66,12 +91,23 @@ std::string decomposition_bar(const Decomposition& time, size_t width) {
   return bar;
 }
 
+/// A host runs ops, and what is not inside of one need not be idle.
+std::string host_part(std::string_view name) {
+  if (name == "compute") return "ops";
+  return name == "idle" ? "outside of ops" : std::string(name);
+}
+
+std::string host_cause(std::string_view cause) {
+  if (cause == "setup") return "loading and initialisation";
+  return cause == "between_runs" ? "between runs" : "scheduling or not recorded";
+}
+
 std::string parts_text(const DeviceAnswer& device, const TextStyle& style) {
   const Decomposition& time = device.time;
   std::vector<std::string> parts;
   for (const auto& [ns, sign, name] : kParts) {
     if (time.*ns == 0 && std::string_view(name) != "idle") continue;
-    const std::string what = device.is_host() && std::string_view(name) == "compute" ? "ops" : name;
+    const std::string what = device.is_host() ? host_part(name) : name;
     parts.push_back(fmt::format("{} {} {} {}", sign, what, percent_text(part(time.*ns, time.window_ns)),
                                 dim(duration_text(time.*ns), style)));
   }
@@ -86,10 +122,11 @@ std::string idle_text(const DeviceAnswer& device, const TextStyle& style) {
   std::vector<std::string> shown;
   for (const auto& [ns, cause] : causes) {
     const double share = part(ns, device.time.window_ns);
-    if (share >= 0.0005) shown.push_back(fmt::format("{} {}", cause, percent_text(share)));
+    if (share < 0.0005) continue;
+    shown.push_back(fmt::format("{} {}", device.is_host() ? host_cause(cause) : cause, percent_text(share)));
   }
   if (shown.empty()) return "";
-  shown.front() = dim("idle causes: ", style) + shown.front();
+  shown.front() = dim(device.is_host() ? "outside of ops: " : "idle causes: ", style) + shown.front();
   return "  " + listed(shown, ", ", "  ", style) + "\n";
 }
 
@@ -168,6 +205,45 @@ std::string devices_text(const Analysis& data, const TextStyle& style) {
   return out;
 }
 
+/// Of a capture without a verdict: how much work there is, and no share of anything.
+std::string work_text(const Analysis& data) {
+  std::string out;
+  for (const DeviceAnswer& device : data.devices) {
+    const auto kernels = static_cast<int64_t>(device.metrics.get(analyze::Metric::kernel_count).value_or(0));
+    out += fmt::format("  {}: {}, {} of work\n", device_title(device.on), counted(kernels, "kernel"),
+                       duration_text(device.time.busy_ns));
+  }
+  return out;
+}
+
+/// Kernel time by class, the largest first, and what of it serves a mixture of experts.
+std::string classes_text(const Analysis& data, const TextStyle& style) {
+  if (data.devices.empty()) return "";
+  const DeviceName& on = busiest(data);
+  const auto device = std::find_if(data.devices.begin(), data.devices.end(),
+                                   [&](const DeviceAnswer& one) { return one.on == on; });
+  std::vector<std::pair<int64_t, std::string>> classes;
+  int64_t sum = 0, experts = 0;
+  for (const auto& [name, ns] : device->classes) {
+    classes.emplace_back(ns, name);
+    sum += ns;
+    if (name == "moe") experts += ns;
+  }
+  for (const analyze::KernelAnswer& row : data.top_kernels) {
+    if (row.on == on && row.family.find("moe") != std::string::npos && op_class_name(row.op_class) != "moe")
+      experts += row.total_ns;
+  }
+  std::sort(classes.rbegin(), classes.rend());
+  std::vector<std::string> shown;
+  for (const auto& [ns, name] : classes) {
+    if (part(ns, sum) >= 0.01) shown.push_back(name + " " + percent_text(part(ns, sum)));
+  }
+  if (shown.size() < 2) return "";
+  if (experts > 0) shown.push_back("of all, experts (MoE) " + percent_text(part(experts, sum)));
+  shown.front() = dim(device->is_host() ? "ops by class: " : "kernels by class: ", style) + shown.front();
+  return "  " + listed(shown, ", ", "  ", style) + "\n";
+}
+
 std::string kernels_text(const Analysis& data, const TextStyle& style) {
   if (data.top_kernels.empty()) return "";
   using enum TextTable::Align;
@@ -197,9 +273,12 @@ std::string ops_text(const Analysis& data, const TextStyle& style) {
                row.calls ? grouped(*row.calls) : "-", bar(row.share.value_or(0), 8),
                std::string(op_class_name(row.op_class)), shortened(row.name + owner, name_width(style))});
   }
-  const std::string title = "Ops" + shown_device(data) +
-                            (data.top_ops[0].own_ns ? ", share of the sum of their own times"
-                                                    : ", share of the device time that they launched");
+  const bool layers = data.top_ops[0].owner == analyze::Owner::kLayer;
+  const std::string title =
+      layers ? "Layers of the engine, share of the sum of their times"
+             : "Ops" + shown_device(data) +
+                   (data.top_ops[0].own_ns ? ", share of the sum of their own times"
+                                           : ", share of the device time that they launched");
   return "\n" + bold(title, style) + "\n" + table.text("  ", true, style);
 }
 
@@ -212,6 +291,48 @@ std::string phases_text(const Analysis& data, const TextStyle& style) {
                     grouped(row.graph_kernels), duration_text(row.device_ns), device_title(row.on));
   }
   return out.empty() ? "" : "\n" + bold("Phases", style) + "\n" + out;
+}
+
+/// What a step of one phase does: "decode of 32 requests".
+std::string batch_text(const analyze::ServingRow& row) {
+  const auto requests = [](const std::optional<int64_t>& count) {
+    return counted(count.value_or(0), "request");
+  };
+  if (row.phase == "prefill") return "prefill of " + requests(row.prefill_requests);
+  if (row.phase == "decode_step") return "decode of " + requests(row.decode_requests);
+  return fmt::format("mixed step, prefill of {} and decode of {}", requests(row.prefill_requests),
+                     requests(row.decode_requests));
+}
+
+constexpr int64_t kSmallBatch = 64;  // decoding more requests at once may be bound by compute
+
+/// A step that decodes few requests reads all weights for little arithmetic.
+std::string decode_roof_text(const analyze::ServingRow& row, const Analysis& data, const TextStyle& style) {
+  if (row.phase != "decode_step" || row.decode_requests.value_or(kSmallBatch + 1) > kSmallBatch) return "";
+  std::string text = "Each step reads the weights and the KV cache once, so memory bandwidth is its roof";
+  const auto& peaks = data.devices.front().roofline.peaks;
+  if (peaks && peaks->bandwidth)
+    text += fmt::format(
+        ": in this time the device can read {}",
+        bytes_text(static_cast<int64_t>(*peaks->bandwidth * static_cast<double>(row.median_ns) / 1e9)));
+  return wrapped(text + ".", "    ", style.width);
+}
+
+std::string serving_text(const Analysis& data, const TextStyle& style) {
+  std::string out;
+  for (const analyze::ServingRow& row : data.serving) {
+    std::vector<std::string> said = {fmt::format("{}: {}, {} each", batch_text(row),
+                                                 counted(row.steps, "step"), duration_text(row.median_ns))};
+    const int64_t tokens = row.prefill_tokens.value_or(0) + row.decode_tokens.value_or(0);
+    if (row.tokens_per_s)
+      said.push_back(fmt::format("{}, {} tokens/s", counted(tokens, "token"),
+                                 grouped(static_cast<int64_t>(*row.tokens_per_s + 0.5))));
+    if (row.ns_per_output_token)
+      said.push_back(duration_text(*row.ns_per_output_token) + " per output token and request");
+    out += "  " + listed(said, "; ", "    ", style) + "\n";
+    out += decode_roof_text(row, data, style);
+  }
+  return out.empty() ? "" : "\n" + bold("Steps of " + data.serving.front().engine, style) + "\n" + out;
 }
 
 /// Devices against their hosts are only worth a line where something is wrong with them, and one clock of two
@@ -310,6 +431,21 @@ std::string coverage_text(const Analysis& data, const TextStyle& style) {
   return out.empty() ? "" : "\n" + out;
 }
 
+/// How far the modelled ops are from the roof; silent if they are less than half of the kernel time.
+std::string roof_text(const Analysis& data, const TextStyle& style) {
+  std::string out;
+  for (const DeviceAnswer& device : data.devices) {
+    if (data.devices.size() > kMostDevices && !is_shown(device.on, data)) continue;
+    const auto& covered = device.metrics.get(analyze::Metric::modelled_share);
+    const auto& reached = device.metrics.get(analyze::Metric::roof_share);
+    if (!covered || !reached || *covered < 0.5) continue;
+    out += fmt::format("  {} {}: the ops with a model, {} of the kernel time, reach {} of the roof\n",
+                       dim("roof", style), device_title(device.on), percent_text(*covered),
+                       percent_text(*reached));
+  }
+  return out;
+}
+
 std::string percent_value(const std::optional<double>& percent) {
   return percent ? fmt::format("{:.1f}", *percent) : "-";
 }
@@ -335,22 +471,96 @@ std::string counters_text(const std::optional<analyze::CountersAnswer>& counters
   return out;
 }
 
+constexpr double kLeastAtStake = 0.01;  // of the window
+
+/// "Share of the kernel time in …: 41.5 %"
+std::string evidence_text(const analyze::FindingEvidence& evidence) {
+  std::string text = evidence.text;
+  if (text.ends_with('.')) text.pop_back();
+  if (!evidence.value) return text + ".";
+  const std::string value = evidence.unit == "ns" ? duration_text(static_cast<int64_t>(*evidence.value))
+                            : evidence.unit.empty() || evidence.unit == "ratio"
+                                ? percent_text(*evidence.value)
+                                : fmt::format("{:.4g} {}", *evidence.value, evidence.unit);
+  return text + ": " + value + ".";
+}
+
+/// How much time the advice may save, and which part of it other findings promise too.
+std::string promise_text(const analyze::Finding& finding) {
+  if (finding.promised_ns == 0 && finding.shared_with.empty()) return "";
+  std::string others;
+  for (const std::string& rule : finding.shared_with) others += (others.empty() ? "" : ", ") + rule;
+  if (finding.promised_ns == 0) return fmt::format("Its time is promised by {} already.", others);
+  return fmt::format("Saves at most {}{}.", duration_text(finding.promised_ns),
+                     others.empty() ? "" : "; the rest is promised by " + others);
+}
+
+/// What holds the kernels back that matter; each kernel is named once.
+std::string diagnosis_text(const std::optional<analyze::CountersAnswer>& counters, const TextStyle& style) {
+  if (!counters || counters->diagnosis.empty()) return "";
+  const auto width = static_cast<size_t>(std::max(style.width, 78) - 4);
+  std::string out = "\n" + bold("What holds the kernels back", style) + "\n";
+  const analyze::KernelDiagnosis* before = nullptr;
+  for (const analyze::KernelDiagnosis& one : counters->diagnosis) {
+    if (before == nullptr || before->kernel != one.kernel || before->device != one.device)
+      out += "  " + bold(shortened(one.label, width), style) + "\n";
+    out += wrapped(one.text, "    ", style.width);
+    before = &one;
+  }
+  return out;
+}
+
 std::string findings_text(const Analysis& data, const TextStyle& style) {
   constexpr std::string_view kBelow = "          ";
   if (data.findings.empty()) return "\n" + bold("Findings", style) + "\n  none\n";
   std::string out = "\n" + bold("Findings, most time at stake first", style) + "\n";
   std::map<std::string, int> devices;
+  int64_t small = 0;
   for (const auto& [finding, device] : data.findings) devices[finding.rule]++;
   for (const auto& [finding, device] : data.findings) {
     const int on = std::exchange(devices[finding.rule], 0);
     if (on == 0) continue;  // told with the device that has most at stake
     const double share = part(finding.at_stake_ns, data.window.total_ns);
+    if (share < kLeastAtStake) {
+      small++;
+      continue;
+    }
     const std::string by =
         fmt::format("{}, {} confidence{}", finding.rule, analyze::confidence_name(finding.confidence),
                     on > 1 ? fmt::format(", most of {} devices", on) : "");
     const std::vector<std::string> title = {bold(finding.title, style), dim(by, style)};
     out += fmt::format("  {:>6}  {}\n", percent_text(share), listed(title, "  ", kBelow, style));
-    out += wrapped(finding.suggestions[0].text, kBelow, style.width);
+    out += wrapped(evidence_text(finding.evidence.front()), kBelow, style.width);
+    if (!finding.suggestions.empty()) out += wrapped(finding.suggestions[0].text, kBelow, style.width);
+    out += wrapped(promise_text(finding), kBelow, style.width);
+  }
+  if (small > 0)
+    out += "  " + dim(counted(small, "finding") + " about less than 1 % of the window", style) + "\n";
+  return out;
+}
+
+std::string outside_text(const analyze::OutsideAnswer& part, const TextStyle& style) {
+  if (!part.host_span) return part.why;
+  const auto width = static_cast<size_t>(std::max(style.width - 30, 20));
+  return fmt::format("{}; longest gap {}, host in {}", part.why, duration_text(*part.longest_gap_ns),
+                     span_label(*part.host_span, width));
+}
+
+/// Which part of the capture the figures are of, and why; what lies outside of it, with the reason.
+std::string window_text(const Analysis& data, const TextStyle& style) {
+  const analyze::WindowAnswer& window = data.window;
+  if (window.total_ns == 0) return "no time line\n";
+  std::string said = fmt::format("window {}, {}", window.name, duration_text(window.total_ns));
+  if (!window.outside.empty()) said += " of " + duration_text(window.capture_ns);
+  if (window.why) {
+    said += ": " + *window.why;
+  } else if (data.steps.count != 0) {
+    said += fmt::format("; {} by {}", counted(data.steps.count, "step"), data.steps.source);
+  }
+  std::string out = behind_column(said, kRunColumn, style) + "\n";
+  for (const analyze::OutsideAnswer* part : window.shown_outside()) {
+    out += fmt::format("  {} {:>10}  {}\n", dim("outside", style), duration_text(part->dur_ns),
+                       behind_column(outside_text(*part, style), kOutsideColumn, style));
   }
   return out;
 }
@@ -360,18 +570,25 @@ std::string findings_text(const Analysis& data, const TextStyle& style) {
 std::string analyze_text(const Outcome& outcome, const TextStyle& style) {
   const auto& answer = answer_of<AnalyzedRun>(outcome);
   const Analysis& data = answer.analysis;
-  std::string out = bold("run " + short_id(answer.run_id), style) + "  ";
-  out += data.window.total_ns == 0
-             ? std::string("no time line")
-             : fmt::format("window {}, {}", data.window.name, duration_text(data.window.total_ns));
-  if (data.steps.count != 0)
-    out += fmt::format("; {} by {}", counted(data.steps.count, "step"), data.steps.source);
-  out += "\n" + limiters_text(data.limiters, style);
-  out += devices_text(data, style) + recorded_times_text(data.recorded_times, style);
-  return out + kernels_text(data, style) + ops_text(data, style) + phases_text(data, style) +
-         collectives_text(data.collectives, style) + coverage_text(data, style) +
-         counters_text(data.counters, style) + launch_matches_text(data.launch_matches, style) +
-         clocks_text(data.clocks, style) + findings_text(data, style);
+  std::string out = bold("run " + short_id(answer.run_id), style) + "  " + window_text(data, style);
+  out += data.undecided
+             ? "  " +
+                   bold(behind_column("cannot tell what limits the run: " + data.undecided->text, 2, style),
+                        style) +
+                   "\n"
+             : limiters_text(data.limiters, style);
+  out += inference_times_text(data.inference_times, style) + remarks_text(data.notes, style) +
+         remarks_text(data.host_remarks, style) +
+         (data.layers ? remarks_text(data.layers->remarks, style) : "");
+  out += data.undecided && data.undecided->id != "unknown_idle"
+             ? work_text(data)
+             : devices_text(data, style) + classes_text(data, style);
+  out += recorded_times_text(data.recorded_times, style);
+  return out + kernels_text(data, style) + serving_text(data, style) + ops_text(data, style) +
+         phases_text(data, style) + collectives_text(data.collectives, style) + coverage_text(data, style) +
+         roof_text(data, style) + counters_text(data.counters, style) + diagnosis_text(data.counters, style) +
+         launch_matches_text(data.launch_matches, style) + clocks_text(data.clocks, style) +
+         findings_text(data, style);
 }
 
 }  // namespace nl::ops

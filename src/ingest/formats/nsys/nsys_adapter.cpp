@@ -337,7 +337,7 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 const Adapter& adapter_nsys() {
   static constexpr Adapter kAdapter{
-      "nsys", 1, "Nsight Systems SQLite export (.sqlite, .sqlite.gz)", "trace", {}, sniff, read};
+      "nsys", 2, "Nsight Systems SQLite export (.sqlite, .sqlite.gz)", "trace", {}, sniff, read};
   return kAdapter;
 }
 

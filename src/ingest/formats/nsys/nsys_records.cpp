@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 
 #include "base/json.h"
 #include "base/small_json.h"
@@ -681,6 +682,22 @@ class Reader {
     });
   }
 
+  /// An op that PyTorch writes with emit_nvtx: "aten::mul, seq = 45328, op_id = 990726".
+  struct FrameworkOp {
+    std::string_view name;
+    int64_t id = 0;
+  };
+  static std::optional<FrameworkOp> framework_op(std::string_view text) {
+    constexpr std::string_view kId = ", op_id = ", kSequence = ", seq = ";
+    const size_t at = text.find(kId);
+    if (at == std::string_view::npos) return std::nullopt;
+    FrameworkOp op{text.substr(0, std::min(at, text.find(kSequence)))};
+    const char* begin = text.data() + at + kId.size();
+    const auto [end, failed] = std::from_chars(begin, text.data() + text.size(), op.id);
+    if (op.name.empty() || failed != std::errc()) return std::nullopt;
+    return op;
+  }
+
   Outcome take_range(const Record& r, SpanKind kind) {
     if (!r.has(kNvtxStart)) return dropped("no_time");
     if (!session_.holds(r[kNvtxStart])) return dropped("time_out_of_session");
@@ -688,8 +705,12 @@ class Reader {
     const bool range = kind == SpanKind::annotation;
     const Times times = times_of(r[kNvtxStart], range ? r[kNvtxEnd] : kNull);
     if (range && !r.has(kNvtxEnd)) info_.health["range_without_end"]++;
-    begin_span(thread_track(r[kNvtxThread]), kind, nullptr, times, kNull);
-    if (r.has(kNvtxText)) {
+    const auto op = range ? framework_op(nvtx_text(r)) : std::nullopt;
+    begin_span(thread_track(r[kNvtxThread]), op ? SpanKind::op : kind, nullptr, times, kNull);
+    if (op) {
+      rows_.set_text(spans::name, op->name);
+      args_.add("op_id", op->id);
+    } else if (r.has(kNvtxText)) {
       rows_.set_text(spans::name, r.text(kNvtxText));
     } else {
       rows_.set_string(spans::name, r[kNvtxTextId]);

@@ -1,0 +1,279 @@
+#include "analyze/capture_notes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/number_text.h"
+
+namespace nl::analyze {
+namespace {
+
+using model::SpanKind;
+using nlohmann::json;
+
+constexpr double kHostMatters = 0.1;  // of the window
+constexpr int64_t kFewKernels = 20;   // fewer say nothing of what was recorded
+constexpr int64_t kLittleWorkNs = 100'000;
+constexpr double kOneCallMatters = 0.25;  // of the window
+
+class Notes {
+ public:
+  Notes(const PreparedRun& run, const Sources& sources, const Analysis& answer)
+      : run_(run), sources_(sources), document_(sources.document), answer_(answer) {}
+
+  std::vector<Remark> take() {
+    add_missing_work();
+    add_missing_launches();
+    add_graph_capture();
+    add_missing_ops();
+    add_missing_ranks();
+    add_profiler_cost();
+    add_slow_call();
+    add_missing_nodes();
+    add_unknown_host();
+    add_loaded_modules();
+    return std::move(notes_);
+  }
+
+ private:
+  void add(const char* what, std::string text) { notes_.push_back({what, std::move(text)}); }
+
+  size_t kernels() const { return run_.timeline.kernels.size(); }
+
+  void add_missing_work() {
+    if (run_.devices.empty() && run_.timeline.spans.size() > 0)
+      return add("no_device_work", "The file holds no device work, only calls of the host.");
+    const bool has_records = std::any_of(run_.devices.begin(), run_.devices.end(),
+                                         [](const DeviceState& state) { return state.device.has_records; });
+    if (has_records && kernels() == 0)
+      add("no_kernels",
+          "The file holds no kernels, only copies and sets of memory: there is no run to judge.");
+  }
+
+  /// A stream runs in order: work without a launch in front of the first work that has one was queued before.
+  void add_missing_launches() {
+    int64_t queued = 0, unlinked = 0;
+    for (const DeviceState& state : run_.devices) {
+      if (state.device.is_host || !state.device.has_records) continue;
+      std::set<int32_t> launched;  // streams that have shown launched work
+      for (const Work& work : state.device.work) {
+        if (work.launch != kNoRow) {
+          launched.insert(work.track);
+        } else {
+          (launched.contains(work.track) ? unlinked : queued)++;
+        }
+      }
+      if (launched.empty()) unlinked += std::exchange(queued, 0);
+    }
+    if (queued > 0 && unlinked * 10 <= queued) {
+      add("queued_before_capture",
+          fmt::format(
+              "{} kernels and copies have no launch in the file: they were queued before the capture began. "
+              "Their ops are unknown; nothing is wrong with the recording.",
+              grouped(queued + unlinked)));
+    } else if (unlinked * 100 > static_cast<int64_t>(kernels())) {
+      add("launches_missing", fmt::format("{} kernels and copies have no launch in the file: causes of idle "
+                                          "time and ops are those of the "
+                                          "others. Trace the calls of the runtime too.",
+                                          grouped(queued + unlinked)));
+    }
+  }
+
+  /// Calls that record a graph, and next to no device work beside them.
+  void add_graph_capture() {
+    int64_t begun = 0;
+    for (size_t i = 0; i < run_.timeline.spans.size(); i++) {
+      if (run_.timeline.spans.kind[i] != SpanKind::runtime) continue;
+      const std::string_view name = run_.timeline.names[run_.timeline.spans.name[i]];
+      begun += name.find("StreamBeginCapture") != std::string_view::npos;
+    }
+    if (begun == 0 || busy_share() > 0.05) return;
+    add("graph_capture",
+        "The trace shows the capture of a graph, not its execution: the host records kernels that run later, "
+        "so "
+        "times of the device say nothing here.");
+  }
+
+  double busy_share() const {
+    double most = 0;
+    for (const DeviceState& state : run_.devices)
+      most = std::max(most, static_cast<double>(total_length(state.device.busy)) /
+                                static_cast<double>(std::max<int64_t>(1, run_.windows.whole.length())));
+    return most;
+  }
+
+  void add_missing_ops() {
+    const auto& kinds = run_.timeline.spans.kind;
+    if (kernels() < kFewKernels || std::find(kinds.begin(), kinds.end(), SpanKind::op) != kinds.end()) return;
+    const auto& formats = document_["sources"];
+    const bool kineto = std::any_of(formats.begin(), formats.end(), [](const json& source) {
+      return source.value("format", "") == "kineto";
+    });
+    if (kineto)
+      add("no_ops",
+          "No host ops were recorded, so kernels cannot be ascribed to ops: add ProfilerActivity.CPU.");
+  }
+
+  void add_missing_ranks() {
+    const auto hardware = document_.find("hardware");
+    if (hardware == document_.end()) return;
+    std::set<int64_t> ranks;
+    int64_t world = 0;
+    for (const json& rank : hardware->value("ranks", json::array())) {
+      ranks.insert(rank.value("rank", int64_t{0}));
+      world = std::max(world, rank.value("world_size", int64_t{0}));
+    }
+    if (ranks.empty() || static_cast<int64_t>(ranks.size()) >= world) return;
+    add("ranks_missing",
+        fmt::format("{} of {} ranks of the job are in the file: nobody can say which rank the others "
+                    "wait for.",
+                    ranks.size(), world));
+  }
+
+  std::string recorded_with() const {
+    std::vector<std::string> with;
+    for (const json& flag : document_.value("capture", json::object()).value("flags", json::array())) {
+      if (flag == "with_stack") with.emplace_back("stacks");
+      if (flag == "record_shapes") with.emplace_back("shapes");
+      if (flag == "profile_memory") with.emplace_back("memory");
+    }
+    if (with.empty() && sources_.arguments.texts.size() > 0) with.emplace_back("shapes");
+    std::string text;
+    for (size_t i = 0; i < with.size(); i++)
+      text += (i == 0 ? "" : i + 1 == with.size() ? " and " : ", ") + with[i];
+    return text;
+  }
+
+  void add_profiler_cost() {
+    const bool host = std::any_of(
+        answer_.limiters.begin(), answer_.limiters.end(),
+        [](const LimiterAnswer& limiter) { return limiter.what == "host" && limiter.share > kHostMatters; });
+    const std::string with = recorded_with();
+    if (!host || with.empty()) return;
+    add("profiler_cost",
+        fmt::format("The trace was recorded with {}, which slows the host at every op: its share is "
+                    "overstated. Record once without them to see the true gaps.",
+                    with));
+  }
+
+  /// One call that holds a good part of the window does not recur: code is loaded at its first use.
+  void add_slow_call() {
+    const IntervalSet window = union_of(answer_.window.intervals);
+    const auto& spans = run_.timeline.spans;
+    size_t slowest = 0;
+    int64_t slowest_ns = 0;
+    for (size_t i = 0; i < spans.size(); i++) {
+      if (spans.kind[i] != SpanKind::runtime) continue;
+      const std::string_view name = run_.timeline.names[spans.name[i]];
+      if (name.find("Launch") == std::string_view::npos) continue;
+      const int64_t ns = length_inside(window, spans.interval(i));
+      if (ns <= slowest_ns) continue;
+      slowest_ns = ns;
+      slowest = i;
+    }
+    const auto total = static_cast<double>(std::max<int64_t>(1, answer_.window.total_ns));
+    if (static_cast<double>(slowest_ns) < kOneCallMatters * total || busy_share() > 0.5) return;
+    add("one_slow_launch",
+        fmt::format(
+            "One call of {} takes {}: at its first use the code of a kernel is loaded, which does not recur.",
+            run_.timeline.names[spans.name[slowest]], duration_text(slowest_ns)));
+  }
+
+  /// Idle time between the first and the last kernel of single graph launches. A graph leaves no gaps between
+  /// its kernels, so kernels are missing if there is much of it.
+  void add_missing_nodes() {
+    const IntervalSet window = union_of(answer_.window.intervals);
+    for (const DeviceState& state : run_.devices) {
+      std::vector<Interval> replays;
+      for (const Launch& launch : state.launches) {
+        if (launch.is_graph && launch.works > 1) replays.push_back({launch.called, launch.last_end});
+      }
+      const IntervalSet in_graphs = intersect(union_of(std::move(replays)), window);
+      const int64_t idle = total_length(subtract(in_graphs, state.device.busy));
+      if (idle * 4 < answer_.window.total_ns) continue;
+      return add(
+          "graph_nodes_missing",
+          fmt::format("{} inside of graph launches show no work: kernels of graphs are not all recorded, so "
+                      "this is no idle time.",
+                      duration_text(idle)));
+    }
+  }
+
+  /// The host was outside of every recorded call for most of the window, and no op or frame says in what.
+  void add_unknown_host() {
+    const auto& kinds = run_.timeline.spans.kind;
+    const bool says = std::any_of(kinds.begin(), kinds.end(), [](SpanKind kind) {
+      return kind == SpanKind::op || kind == SpanKind::python || kind == SpanKind::annotation;
+    });
+    for (const DeviceAnswer& device : answer_.devices) {
+      const auto& other = device.metrics.get(Metric::idle_host_other_time);
+      if (says || !other || *other < 0.5 * static_cast<double>(answer_.window.total_ns)) continue;
+      return add("host_unknown",
+                 "For most of the window the host was outside of any recorded call, and the file does "
+                 "not say in what. Record CPU samples or ranges of your own.");
+    }
+  }
+
+  void add_loaded_modules() {
+    const IntervalSet window = union_of(answer_.window.intervals);
+    const auto& spans = run_.timeline.spans;
+    int64_t loaded = 0;
+    for (size_t i = 0; i < spans.size(); i++) {
+      const std::string_view name = run_.timeline.names[spans.name[i]];
+      const bool loads = name.starts_with("cuModuleLoad") || name.starts_with("cuLink") ||
+                         name.starts_with("cuLibraryLoad") || name.starts_with("hipModuleLoad");
+      loaded += loads && contains(window, spans.start[i]);
+    }
+    if (loaded >= 3)
+      add("modules_loaded",
+          fmt::format("{} modules were loaded in the window: programs are compiled or loaded at their "
+                      "first call, which later calls do not pay.",
+                      grouped(loaded)));
+  }
+
+  const PreparedRun& run_;
+  const Sources& sources_;
+  const json& document_;
+  const Analysis& answer_;
+  std::vector<Remark> notes_;
+};
+
+}  // namespace
+
+std::vector<Remark> capture_notes(const PreparedRun& run, const Sources& sources, const Analysis& answer) {
+  return Notes(run, sources, answer).take();
+}
+
+std::optional<Remark> why_undecided(const PreparedRun& run, const Analysis& answer) {
+  if (answer.limiters.empty() || answer.devices.front().is_host()) return std::nullopt;
+  const auto has_note = [&](const char* what) {
+    return std::any_of(answer.notes.begin(), answer.notes.end(),
+                       [&](const Remark& note) { return note.id == what; });
+  };
+  if (has_note("graph_capture")) return Remark{"graph_capture", "the trace shows the capture of a graph"};
+  if (has_note("graph_nodes_missing"))
+    return Remark{"graph_nodes_missing", "kernels inside of graphs are not all recorded"};
+  if (has_note("no_kernels")) return Remark{"no_kernels", "the file holds no kernels"};
+  const LimiterAnswer& first = answer.limiters.front();
+  if (first.what == "unlinked" || first.what == "queued")
+    return Remark{"unknown_idle",
+                  fmt::format("the file does not show why the device was idle for {} of the window",
+                              percent_text(first.share))};
+  const bool has_records = std::any_of(run.devices.begin(), run.devices.end(),
+                                       [](const DeviceState& state) { return state.device.has_records; });
+  int64_t most = 0, busy = 0;
+  for (const DeviceAnswer& device : answer.devices) {
+    most = std::max(most, static_cast<int64_t>(device.metrics.get(Metric::kernel_count).value_or(0)));
+    busy = std::max(busy, device.time.busy_ns);
+  }
+  const bool fill_the_window = busy * 2 > answer.window.total_ns && busy > kLittleWorkNs;
+  if (has_records && most < kFewKernels && !fill_the_window)
+    return Remark{"little_work",
+                  fmt::format("the window holds too little device work to judge ({} kernels)", most)};
+  return std::nullopt;
+}
+
+}  // namespace nl::analyze

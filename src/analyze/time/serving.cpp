@@ -1,0 +1,69 @@
+#include "analyze/time/serving.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analyze/load/launches.h"
+
+namespace nl::analyze {
+namespace {
+
+void add(std::optional<int64_t>& sum, const std::optional<int64_t>& tokens) {
+  if (tokens) sum = sum.value_or(0) + *tokens;
+}
+
+/// Requests of both kinds may be unknown, but not the tokens of a kind that is there.
+bool has_all_tokens(const EngineStep& step) {
+  return (step.prefill_requests.value_or(0) == 0 || step.prefill_tokens) &&
+         (step.decode_requests.value_or(0) == 0 || step.decode_tokens) &&
+         (step.prefill_requests || step.decode_requests);
+}
+
+struct Group {
+  ServingRow row;
+  std::vector<int64_t> lengths;
+  bool all_tokens = true;
+};
+
+ServingRow finished(Group group) {
+  ServingRow row = std::move(group.row);
+  row.steps = static_cast<int64_t>(group.lengths.size());
+  row.median_ns = median(group.lengths);
+  const int64_t tokens = row.prefill_tokens.value_or(0) + row.decode_tokens.value_or(0);
+  if (group.all_tokens && row.total_ns > 0)
+    row.tokens_per_s = static_cast<double>(tokens) * 1e9 / static_cast<double>(row.total_ns);
+  const int64_t requests = row.decode_requests.value_or(0) * row.steps;
+  if (requests > 0 && row.decode_tokens.value_or(0) > 0)
+    row.ns_per_output_token =
+        static_cast<int64_t>(static_cast<double>(row.total_ns) * static_cast<double>(*row.decode_requests) /
+                             static_cast<double>(*row.decode_tokens));
+  return row;
+}
+
+}  // namespace
+
+std::vector<ServingRow> serving_rows(const Steps& steps, const IntervalSet& window) {
+  std::map<std::tuple<std::string, Phase, std::optional<int64_t>, std::optional<int64_t>>, Group> groups;
+  for (const Step& step : steps.list) {
+    if (!step.engine || length_inside(window, step.time) != step.time.length()) continue;
+    const EngineStep& known = *step.engine;
+    Group& group = groups[{known.engine, known.phase, known.prefill_requests, known.decode_requests}];
+    group.row.engine = known.engine;
+    group.row.phase = phase_name(known.phase);
+    group.row.prefill_requests = known.prefill_requests;
+    group.row.decode_requests = known.decode_requests;
+    group.row.total_ns += step.time.length();
+    group.lengths.push_back(step.time.length());
+    add(group.row.prefill_tokens, known.prefill_tokens);
+    add(group.row.decode_tokens, known.decode_tokens);
+    group.all_tokens = group.all_tokens && has_all_tokens(known);
+  }
+  std::vector<ServingRow> rows;
+  for (auto& [key, group] : groups) rows.push_back(finished(std::move(group)));
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ServingRow& a, const ServingRow& b) { return a.total_ns > b.total_ns; });
+  return rows;
+}
+
+}  // namespace nl::analyze
