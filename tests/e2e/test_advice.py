@@ -13,7 +13,6 @@ import score
 WRONG_LIMITER = {
     "hta_alexnet_train": "the warm-up pass and the measured one are taken together: no record tells them apart",
     "hta_mi250_rocm6.2_minitoy_train": "fewer than 20 kernels: the answer says that it cannot tell",
-    "jimw_gfx1151_llamacpp_decode_kernel_trace": "missing dispatches are not noticed: their numbers are not kept",
 }
 MISSING = {
     ("cutlass_profiler_rtx2080ti", "registers_limit"): "registers of launches are not looked at in traces",
