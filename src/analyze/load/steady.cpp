@@ -38,7 +38,7 @@ size_t slow_steps(const std::vector<int64_t>& times) {
   const size_t most =
       std::max<size_t>(1, n / 4);  // what is slow for longer is no warm-up of so short a capture
   size_t slow = 0;
-  while (slow<most&& static_cast<double>(times[slow])> fence) slow++;
+  while ((slow < most) && (static_cast<double>(times[slow]) > fence)) slow++;
   const auto found = stats::find_warm_up({times.begin(), times.end()});
   return std::max(slow, found ? found->iterations : 0);
 }
