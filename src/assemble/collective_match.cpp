@@ -104,21 +104,29 @@ constexpr char kCallsWithoutArguments[] = "SELECT count(*) FROM kernels WHERE " 
 
 /// Kernels of communication libraries with what they say of the collective.
 constexpr char kCallsAlone[] =
-    "SELECT kernel_id, track_id, start_ns, dur_ns, name, args FROM kernels WHERE " NL_IS_CALL("name");
+    "SELECT kernel_id, track_id, start_ns, dur_ns, name, args, NULL AS around FROM kernels WHERE " NL_IS_CALL(
+        "name");
 
-/// What the op that launched them says, where they say nothing themselves.
+/// What the op that launched them says, where they say nothing themselves; and the range around the launch,
+/// since the kernels of an all-to-all are called SendRecv.
 constexpr char kCallsWithOps[] =
     "SELECT k.kernel_id, k.track_id, k.start_ns, k.dur_ns, k.name, CASE WHEN (k.args ->> '$.\"Collective "
-    "name\"') IS NULL THEN coalesce(s.args, k.args) ELSE k.args END AS args FROM kernels k LEFT JOIN "
-    "kernel_links l ON "
-    "l.kernel_id = k.kernel_id LEFT JOIN (SELECT span_id, args FROM spans WHERE name = 'record_param_comms') "
-    "s ON "
-    "s.span_id = l.op_id WHERE " NL_IS_CALL("k.name");
+    "name\"') IS NULL THEN coalesce(s.args, k.args) ELSE k.args END AS args, (SELECT max(a.name) FROM spans "
+    "a WHERE "
+    "a.name LIKE 'nccl:%' AND a.track_id = c.track_id AND a.start_ns <= c.start_ns AND c.start_ns < "
+    "a.start_ns + "
+    "a.dur_ns) AS around FROM kernels k LEFT JOIN kernel_links l ON l.kernel_id = k.kernel_id LEFT JOIN "
+    "(SELECT "
+    "span_id, args FROM spans WHERE name = 'record_param_comms') s ON s.span_id = l.op_id LEFT JOIN (SELECT "
+    "span_id, "
+    "track_id, start_ns FROM spans WHERE kind = 'runtime') c ON c.span_id = l.launch_span_id "
+    "WHERE " NL_IS_CALL("k.name");
 
 std::string calls_sql(bool with_ops) {
   return "SELECT coalesce(t.rank, t.clock_id, 0)::INTEGER, coalesce(t.clock_id, 0)::INTEGER, f.start_ns, "
          "f.dur_ns, "
-         "f.name, f.args ->> '$.\"Collective name\"', f.args ->> '$.\"Process Group Name\"', f.args ->> "
+         "f.name, coalesce(f.args ->> '$.\"Collective name\"', f.around), f.args ->> '$.\"Process Group "
+         "Name\"', f.args ->> "
          "'$.\"Process Group Ranks\"', try_cast(f.args ->> '$.\"Group size\"' AS BIGINT), try_cast(f.args "
          "->> "
          "'$.\"Seq\"' AS BIGINT), try_cast(f.args ->> '$.\"In msg nelems\"' AS BIGINT), try_cast(f.args ->> "

@@ -1,6 +1,7 @@
 #include "analyze/time/source_joins.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -35,6 +36,13 @@ ClockFitAnswer fit_of(const Chunk& chunk, size_t row) {
           .from_ns = integer_of(chunk, 13, row),
           .corrupt_records = integer_of(chunk, 14, row),
           .min_rtt_ns = integer_of(chunk, 15, row)};
+}
+
+/// A drift that moves no time of the capture by more than the bound cannot be told from none.
+bool is_resolved(const ClockFitAnswer& fit, int64_t capture_ns) {
+  if (!fit.drift_ppm || !fit.bound_ns) return false;
+  return std::abs(*fit.drift_ppm) * 1e-6 * static_cast<double>(capture_ns) >
+         static_cast<double>(*fit.bound_ns);
 }
 
 /// What a fit explains is the clock's fault, what none explains the record's. A fit of several segments tells
@@ -81,7 +89,10 @@ Result<ClocksAnswer> clocks_of(store::Connection& connection, const Timeline& ru
       by_id.emplace(integer_of(chunk, 16, row).value_or(INT64_MAX), fit_of(chunk, row));
     return {};
   }));
-  for (auto& [id, fit] : by_id) clocks.fits.push_back(std::move(fit));
+  for (auto& [id, fit] : by_id) {
+    if (!is_resolved(fit, run.capture.length())) fit.drift_ppm.reset();
+    clocks.fits.push_back(std::move(fit));
+  }
   clocks.early_starts = early_starts(clocks.fits, run);
   return clocks;
 }

@@ -380,8 +380,12 @@ std::string launch_matches_text(const std::optional<analyze::LaunchMatches>& mat
           style));
 }
 
-std::string straggler_text(const analyze::CollectivesAnswer& data) {
-  if (!data.straggler) return "";
+/// Silent if ranks of the job are missing: one of them may be later than all that are there.
+std::string straggler_text(const analyze::CollectivesAnswer& data,
+                           const std::vector<analyze::Remark>& notes) {
+  const bool ranks_missing = std::any_of(
+      notes.begin(), notes.end(), [](const analyze::Remark& note) { return note.id == "ranks_missing"; });
+  if (!data.straggler || ranks_missing) return "";
   const analyze::StragglerAnswer& straggler = *data.straggler;
   int64_t least = INT64_MAX, most = 0;
   for (const analyze::RankWait& row : data.waits) {
@@ -400,7 +404,8 @@ std::string time_or_dash(const std::optional<int64_t>& ns) {
   return ns ? duration_text(*ns) : "-";
 }
 
-std::string collectives_text(const analyze::CollectivesAnswer& block, const TextStyle& style) {
+std::string collectives_text(const Analysis& data, const TextStyle& style) {
+  const analyze::CollectivesAnswer& block = data.collectives;
   if (block.kinds.empty()) return "";
   using enum TextTable::Align;
   TextTable table({kRight, kRight, kRight, kRight, kRight, kLeft, kLeft});
@@ -411,8 +416,8 @@ std::string collectives_text(const analyze::CollectivesAnswer& block, const Text
                row.busbw_bytes_per_s ? fmt::format("{:.2f}", *row.busbw_bytes_per_s * 1e-9) : "-", row.kind,
                shortened(row.group, name_width(style))});
   }
-  std::string out =
-      "\n" + bold("Collectives", style) + "\n" + table.text("  ", true, style) + straggler_text(block);
+  std::string out = "\n" + bold("Collectives", style) + "\n" + table.text("  ", true, style) +
+                    straggler_text(block, data.notes);
   if (block.absent) out += "  " + dim("no waits: " + *block.absent, style) + "\n";
   return out;
 }
@@ -585,7 +590,7 @@ std::string analyze_text(const Outcome& outcome, const TextStyle& style) {
              : devices_text(data, style) + classes_text(data, style);
   out += recorded_times_text(data.recorded_times, style);
   return out + kernels_text(data, style) + serving_text(data, style) + ops_text(data, style) +
-         phases_text(data, style) + collectives_text(data.collectives, style) + coverage_text(data, style) +
+         phases_text(data, style) + collectives_text(data, style) + coverage_text(data, style) +
          roof_text(data, style) + counters_text(data.counters, style) + diagnosis_text(data.counters, style) +
          launch_matches_text(data.launch_matches, style) + clocks_text(data.clocks, style) +
          findings_text(data, style);
