@@ -67,8 +67,10 @@ def import_of(binary: str, ledger: str, files: list[str]) -> str:
     """What analyze is asked about: the file itself, or the run that several files are."""
     if len(files) == 1:
         return files[0]
-    answer = json.loads(ask(binary, ledger, ["import", "--json", "--ledger", ledger, *files]))
-    return answer["data"]["runs"][0]["run_id"] if "runs" in answer.get("data", {}) else answer["data"]["run_id"]
+    several = json.loads(ask(binary, ledger, ["import", "--json", "--ledger", ledger, *files]))["data"]
+    if len(several.get("runs", [])) > 1:
+        several = json.loads(ask(binary, ledger, ["import", "--as-one", "--json", "--ledger", ledger, *files]))["data"]
+    return several["runs"][0]["run_id"] if "runs" in several else several["run_id"]
 
 
 def limiter_of(data: dict) -> tuple[str, float]:

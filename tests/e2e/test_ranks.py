@@ -140,3 +140,21 @@ def test_older_files_say_it_with_the_op(neurolens, eight, tmp_path):
     assert block["matched"] == len(json.loads(paths[0].read_text())["traceEvents"]) // 33
     assert block["kinds"][0]["bytes_p50"] == 4_194_304 * 4
     assert block["clocks"]["compared"] == block["matched"]
+
+
+def test_a_real_job_of_eight_ranks(neurolens):
+    """All-to-all kernels are called SendRecv; the range around their launch says what they are. GOLDEN.json has the waits."""
+    folder = TRACES / "more/multirank/dlrm_8rank"
+    if not folder.is_dir():
+        pytest.skip(f"no traces at {folder}")
+    run = neurolens("import", *sorted(folder.glob("dlrm_kineto_rank*.gz")), "--as-one", "--json").data["run_id"]
+    data = neurolens("analyze", run, "--window", "whole", "--json").data
+    golden = json.loads((TRACES / "more/GOLDEN.json").read_text())["multirank/dlrm_8rank/_cross_rank"]
+    found = data["collectives"]
+    assert found["matched"] == golden["instances"] == 8
+    assert {row["kind"]: row["calls"] for row in found["kinds"]} == {"all_to_all": 40, "all_reduce": 24}
+    assert {str(row["rank"]): row["wait_ns"] for row in found["waits"]} == golden["wait_ns_per_rank"]
+    assert found["straggler"]["rank"] == 7
+    assert found["straggler"]["last_share"] == golden["rank_last_to_start_count"]["7"] / 8
+    # Eight anchors within 20 ms tell no drift of clocks.
+    assert all(fit["drift_ppm"] is None for fit in data["clocks"]["fits"])
