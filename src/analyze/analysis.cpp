@@ -521,15 +521,29 @@ const DeviceState* main_state(const PreparedRun& run) {
   return most == run.devices.end() ? nullptr : &*most;
 }
 
-/// A part outside; where the host kept the main device waiting in it, with what the host did.
-OutsideAnswer outside_answer(const PreparedRun& run, const OutsidePart& part) {
-  OutsideAnswer out{part.what, part.time.begin, part.time.length(), part.why};
+/// The parts outside; where the host kept the main device waiting in one, with what the host did. The spans
+/// of the run are looked at once for all parts.
+std::vector<OutsideAnswer> outside_answers(const PreparedRun& run) {
+  const std::vector<OutsidePart>& parts = run.windows.steady.outside;
   const DeviceState* state = main_state(run);
-  if (state == nullptr) return out;
-  const auto gaps = longest_gaps(run.timeline, *state, {part.time}, 1);
-  if (gaps.empty() || !gaps[0].host_span || gaps[0].dur_ns * kLeastOfPart < part.time.length()) return out;
-  out.longest_gap_ns = gaps[0].dur_ns;
-  out.host_span = gaps[0].host_span;
+  std::vector<OutsideAnswer> out;
+  std::vector<IdlePiece> gaps;
+  std::vector<size_t> places;  // of the gaps in `out`
+  for (const OutsidePart& part : parts) {
+    out.push_back({part.what, part.time.begin, part.time.length(), part.why});
+    if (state == nullptr) continue;
+    const auto longest = longest_pieces(*state, {part.time}, 1);
+    if (longest.empty() || longest[0].time.length() * kLeastOfPart < part.time.length()) continue;
+    gaps.push_back(longest[0]);
+    places.push_back(out.size() - 1);
+  }
+  if (gaps.empty()) return out;
+  const std::vector<uint32_t> spans = host_spans(run.timeline, state->device, gaps);
+  for (size_t i = 0; i < gaps.size(); i++) {
+    if (spans[i] == kNoRow) continue;
+    out[places[i]].longest_gap_ns = gaps[i].time.length();
+    out[places[i]].host_span = run.timeline.names[run.timeline.spans.name[spans[i]]];
+  }
   return out;
 }
 
@@ -539,7 +553,7 @@ WindowAnswer window_answer(const PreparedRun& run, const Measured& measured, con
   if (!options.with_figures && out.intervals.size() > kStepsShown) out.intervals.resize(kStepsShown);
   if (options.window != "steady") return out;
   out.why = run.windows.steady.why;
-  for (const OutsidePart& part : run.windows.steady.outside) out.outside.push_back(outside_answer(run, part));
+  out.outside = outside_answers(run);
   return out;
 }
 

@@ -19,10 +19,54 @@ constexpr int64_t kFewKernels = 20;   // fewer say nothing of what was recorded
 constexpr int64_t kLittleWorkNs = 100'000;
 constexpr double kOneCallMatters = 0.25;  // of the window
 
+/// What the notes ask of the names of calls. Names are few, spans are many: each name is looked at once.
+struct CallKind {
+  bool begins_capture = false;
+  bool launches = false;
+  bool loads_module = false;
+};
+
+CallKind call_kind(std::string_view name) {
+  const auto has = [&](const char* part) { return name.find(part) != std::string_view::npos; };
+  return {has("StreamBeginCapture"), has("Launch"),
+          name.starts_with("cuModuleLoad") || name.starts_with("cuLink") ||
+              name.starts_with("cuLibraryLoad") || name.starts_with("hipModuleLoad")};
+}
+
+/// The calls of the host that notes are about, from one pass over the spans.
+struct HostCallSums {
+  bool captures_graph = false;
+  int64_t modules_loaded = 0;        ///< in the window
+  uint32_t slowest_launch = kNoRow;  ///< in the window
+  int64_t slowest_launch_ns = 0;
+};
+
+HostCallSums host_call_sums(const Timeline& run, const IntervalSet& window) {
+  std::vector<CallKind> kinds(run.names.size());
+  for (uint32_t id = 0; id < kinds.size(); id++) kinds[id] = call_kind(run.names[id]);
+  HostCallSums sums;
+  for (uint32_t i = 0; i < run.spans.size(); i++) {
+    const CallKind& kind = kinds[run.spans.name[i]];
+    sums.modules_loaded += kind.loads_module && contains(window, run.spans.start[i]);
+    if (run.spans.kind[i] != SpanKind::runtime) continue;
+    sums.captures_graph = sums.captures_graph || kind.begins_capture;
+    const int64_t ns = kind.launches ? length_inside(window, run.spans.interval(i)) : 0;
+    if (ns <= sums.slowest_launch_ns) continue;
+    sums.slowest_launch_ns = ns;
+    sums.slowest_launch = i;
+  }
+  return sums;
+}
+
 class Notes {
  public:
-  Notes(const PreparedRun& run, const Sources& sources, const Analysis& answer)
-      : run_(run), sources_(sources), document_(sources.document), answer_(answer) {}
+  Notes(const PreparedRun& run, const Sources& sources, const IntervalSet& window, const Analysis& answer)
+      : run_(run),
+        sources_(sources),
+        document_(sources.document),
+        window_(window),
+        answer_(answer),
+        calls_(host_call_sums(run.timeline, window)) {}
 
   std::vector<Remark> take() {
     add_missing_work();
@@ -84,17 +128,10 @@ class Notes {
 
   /// Calls that record a graph, and next to no device work beside them.
   void add_graph_capture() {
-    int64_t begun = 0;
-    for (size_t i = 0; i < run_.timeline.spans.size(); i++) {
-      if (run_.timeline.spans.kind[i] != SpanKind::runtime) continue;
-      const std::string_view name = run_.timeline.names[run_.timeline.spans.name[i]];
-      begun += name.find("StreamBeginCapture") != std::string_view::npos;
-    }
-    if (begun == 0 || busy_share() > 0.05) return;
+    if (!calls_.captures_graph || busy_share() > 0.05) return;
     add("graph_capture",
         "The trace shows the capture of a graph, not its execution: the host records kernels that run later, "
-        "so "
-        "times of the device say nothing here.");
+        "so times of the device say nothing here.");
   }
 
   double busy_share() const {
@@ -161,37 +198,24 @@ class Notes {
 
   /// One call that holds a good part of the window does not recur: code is loaded at its first use.
   void add_slow_call() {
-    const IntervalSet window = union_of(answer_.window.intervals);
-    const auto& spans = run_.timeline.spans;
-    size_t slowest = 0;
-    int64_t slowest_ns = 0;
-    for (size_t i = 0; i < spans.size(); i++) {
-      if (spans.kind[i] != SpanKind::runtime) continue;
-      const std::string_view name = run_.timeline.names[spans.name[i]];
-      if (name.find("Launch") == std::string_view::npos) continue;
-      const int64_t ns = length_inside(window, spans.interval(i));
-      if (ns <= slowest_ns) continue;
-      slowest_ns = ns;
-      slowest = i;
-    }
     const auto total = static_cast<double>(std::max<int64_t>(1, answer_.window.total_ns));
-    if (static_cast<double>(slowest_ns) < kOneCallMatters * total || busy_share() > 0.5) return;
+    if (static_cast<double>(calls_.slowest_launch_ns) < kOneCallMatters * total || busy_share() > 0.5) return;
     add("one_slow_launch",
         fmt::format(
             "One call of {} takes {}: at its first use the code of a kernel is loaded, which does not recur.",
-            run_.timeline.names[spans.name[slowest]], duration_text(slowest_ns)));
+            run_.timeline.names[run_.timeline.spans.name[calls_.slowest_launch]],
+            duration_text(calls_.slowest_launch_ns)));
   }
 
   /// Idle time between the first and the last kernel of single graph launches. A graph leaves no gaps between
   /// its kernels, so kernels are missing if there is much of it.
   void add_missing_nodes() {
-    const IntervalSet window = union_of(answer_.window.intervals);
     for (const DeviceState& state : run_.devices) {
       std::vector<Interval> replays;
       for (const Launch& launch : state.launches) {
         if (launch.is_graph && launch.works > 1) replays.push_back({launch.called, launch.last_end});
       }
-      const IntervalSet in_graphs = intersect(union_of(std::move(replays)), window);
+      const IntervalSet in_graphs = intersect(union_of(std::move(replays)), window_);
       const int64_t idle = total_length(subtract(in_graphs, state.device.busy));
       if (idle * 4 < answer_.window.total_ns) continue;
       return add(
@@ -218,33 +242,27 @@ class Notes {
   }
 
   void add_loaded_modules() {
-    const IntervalSet window = union_of(answer_.window.intervals);
-    const auto& spans = run_.timeline.spans;
-    int64_t loaded = 0;
-    for (size_t i = 0; i < spans.size(); i++) {
-      const std::string_view name = run_.timeline.names[spans.name[i]];
-      const bool loads = name.starts_with("cuModuleLoad") || name.starts_with("cuLink") ||
-                         name.starts_with("cuLibraryLoad") || name.starts_with("hipModuleLoad");
-      loaded += loads && contains(window, spans.start[i]);
-    }
-    if (loaded >= 3)
+    if (calls_.modules_loaded >= 3)
       add("modules_loaded",
           fmt::format("{} modules were loaded in the window: programs are compiled or loaded at their "
                       "first call, which later calls do not pay.",
-                      grouped(loaded)));
+                      grouped(calls_.modules_loaded)));
   }
 
   const PreparedRun& run_;
   const Sources& sources_;
   const json& document_;
+  const IntervalSet& window_;
   const Analysis& answer_;
+  const HostCallSums calls_;
   std::vector<Remark> notes_;
 };
 
 }  // namespace
 
-std::vector<Remark> capture_notes(const PreparedRun& run, const Sources& sources, const Analysis& answer) {
-  return Notes(run, sources, answer).take();
+std::vector<Remark> capture_notes(const PreparedRun& run, const Sources& sources, const IntervalSet& window,
+                                  const Analysis& answer) {
+  return Notes(run, sources, window, answer).take();
 }
 
 std::optional<Remark> why_undecided(const PreparedRun& run, const Analysis& answer) {

@@ -8,8 +8,9 @@
 
 namespace nl::analyze {
 
-/// `answer` has its window, limiters and devices.
-std::vector<Remark> capture_notes(const PreparedRun& run, const Sources& sources, const Analysis& answer);
+/// `answer` has its window, limiters and devices; it may list only the first pieces of the window.
+std::vector<Remark> capture_notes(const PreparedRun& run, const Sources& sources, const IntervalSet& window,
+                                  const Analysis& answer);
 
 /// Why nobody could say from this capture what limits the run; nothing if it can be said. `answer` has its
 /// notes.

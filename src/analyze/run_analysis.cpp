@@ -89,7 +89,7 @@ Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, con
   RunAnalysis analysis;
   Analysis& data = analysis.data;
   data = analysis_of(run, measured, taxonomy, options);
-  data.notes = capture_notes(run, sources, data);
+  data.notes = capture_notes(run, sources, measured.window, data);
   data.undecided = why_undecided(run, data);
   if (options.with_patterns) NL_CHECK(add_patterns(analysis, connection, run, measured));
   if (layers && data.top_ops.empty()) data.top_ops = layers->top;

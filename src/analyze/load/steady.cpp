@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyze/load/launches.h"
 #include "base/number_text.h"
 #include "stats/warm_up.h"
 
@@ -16,9 +17,7 @@ constexpr double kMuchShorter = 0.5;  // the dense part is chosen if it is this 
 constexpr int64_t kLaunchTakesNs = 100'000;  // work that starts later than this was waiting for something
 
 int64_t middle(std::vector<int64_t> values) {
-  const auto at = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
+  return median(values);
 }
 
 std::vector<int64_t> lengths_of(const std::vector<Step>& steps) {
@@ -139,8 +138,8 @@ bool are_alike(const std::vector<Step>& steps) {
                      [&](const Step& step) { return step.phase == steps.front().phase; });
 }
 
-std::string plural(size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+std::string steps_text(size_t steps) {
+  return counted(static_cast<int64_t>(steps), "step");
 }
 
 Steady by_steps(const Timeline& run, const Device* device, const Steps& steps) {
@@ -154,7 +153,7 @@ Steady by_steps(const Timeline& run, const Device* device, const Steps& steps) {
   }
   steady.steps = end - steady.first_step;
   steady.time = {list[steady.first_step].time.begin, list[end - 1].time.end};
-  steady.why = fmt::format("{} by {}", plural(steady.steps, "step"), steps.source);
+  steady.why = fmt::format("{} by {}", steps_text(steady.steps), steps.source);
   leave_out_before_step(steady, run, device, list[0]);
   if (steady.first_step > 0) {
     const auto first = lengths.begin() + static_cast<ptrdiff_t>(steady.first_step);
@@ -162,7 +161,7 @@ Steady by_steps(const Timeline& run, const Device* device, const Steps& steps) {
     leave_out(steady,
               {"warm_up",
                {list[0].time.begin, steady.time.begin},
-               fmt::format("warm-up: {} of up to {}, against {} later", plural(steady.first_step, "step"),
+               fmt::format("warm-up: {} of up to {}, against {} later", steps_text(steady.first_step),
                            duration_text(*std::max_element(lengths.begin(), first)), duration_text(usual))});
   }
   leave_out(steady, {"tail",

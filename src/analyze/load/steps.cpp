@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "analyze/load/host_calls.h"
@@ -215,12 +216,12 @@ Steps steps_of_graphs(const Timeline& run, const Device& device) {
 
 /// Where in a period the device pauses longest, summed over all repeats: that is where a step begins. The
 /// beginning of the stretch if no pause stands out.
-size_t pause_in_period(const std::vector<Work>& works, size_t begin, size_t period) {
+size_t pause_in_period(std::span<const Work> works, size_t period) {
   size_t best = 0;
   int64_t longest = 0, all = 0;
   for (size_t offset = 0; offset < period; offset++) {
     int64_t pause = 0;
-    for (size_t i = begin + offset; i < works.size(); i += period)
+    for (size_t i = offset; i < works.size(); i += period)
       pause += i == 0 ? 0 : std::max<int64_t>(0, works[i].start - works[i - 1].end);
     all += pause;
     if (pause <= longest) continue;
@@ -244,10 +245,9 @@ Steps steps_of_period(const Device& device) {
   if (!repeats) return {};
   Steps steps{{}, "period", repeats->confidence, static_cast<int64_t>(repeats->period)};
   std::vector<int64_t> ends;
-  const size_t begin =
-      repeats->begin + pause_in_period({works.begin() + static_cast<ptrdiff_t>(repeats->begin),
-                                        works.begin() + static_cast<ptrdiff_t>(repeats->end)},
-                                       0, repeats->period);
+  const size_t begin = repeats->begin + pause_in_period(std::span(works).subspan(
+                                                            repeats->begin, repeats->end - repeats->begin),
+                                                        repeats->period);
   for (size_t i = begin; i + repeats->period <= repeats->end; i += repeats->period) {
     steps.list.push_back({.time = {works[i].start, works[i].start}});
     ends.push_back(works[i + repeats->period - 1].end);

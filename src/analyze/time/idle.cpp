@@ -1,6 +1,7 @@
 #include "analyze/time/idle.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "analyze/load/host_calls.h"
@@ -78,22 +79,29 @@ class GapCutter {
   uint32_t next_;
 };
 
-/// The cause at `time`, and until when it holds at most.
-std::pair<IdleCause, int64_t> cause_at(const HostActivity& host, int32_t track, int64_t time) {
+/// When a cause holds.
+struct CauseTimes {
+  IdleCause cause;
+  const IntervalSet* times;
+};
+
+/// The first of the causes that holds at `time`, or the other one, and until when it holds at most.
+std::pair<IdleCause, int64_t> cause_at(std::span<const CauseTimes> causes, IdleCause other, int64_t time) {
   int64_t until = INT64_MAX;
-  for (const IdleCause kind : kHostKinds) {
-    const IntervalSet& set = host.of(track, kind);
-    const auto it = first_ending_after(set, time);
-    if (it == set.end()) continue;
-    if (it->begin <= time) return {kind, std::min(until, it->end)};
+  for (const auto& [cause, times] : causes) {
+    const auto it = first_ending_after(*times, time);
+    if (it == times->end()) continue;
+    if (it->begin <= time) return {cause, std::min(until, it->end)};
     until = std::min(until, it->begin);
   }
-  return {IdleCause::kHostOther, until};
+  return {other, until};
 }
 
 void cut_host_late(GapCutter& gap, const HostActivity& host, int32_t track, int64_t until) {
+  std::array<CauseTimes, std::size(kHostKinds)> causes;
+  for (size_t i = 0; i < causes.size(); i++) causes[i] = {kHostKinds[i], &host.of(track, kHostKinds[i])};
   while (gap.at() < std::min(until, gap.end())) {
-    const auto [cause, holds] = cause_at(host, track, gap.at());
+    const auto [cause, holds] = cause_at(causes, IdleCause::kHostOther, gap.at());
     gap.until(std::min(holds, until), cause);
   }
 }
@@ -192,22 +200,11 @@ IntervalSet time_between(const IntervalSet& runs) {
   return subtract({{runs.front().begin, runs.back().end}}, runs);
 }
 
-/// The cause at `time`, and until when it holds at most.
-std::pair<IdleCause, int64_t> host_cause_at(const HostRanges& ranges, int64_t time) {
-  int64_t until = INT64_MAX;
-  for (const auto& [set, cause] : {std::pair{&ranges.setup, IdleCause::kSetup},
-                                   std::pair{&ranges.between_runs, IdleCause::kBetweenRuns}}) {
-    const auto it = first_ending_after(*set, time);
-    if (it == set->end()) continue;
-    if (it->begin <= time) return {cause, std::min(until, it->end)};
-    until = std::min(until, it->begin);
-  }
-  return {IdleCause::kOutsideOps, until};
-}
-
 void cut_host_idle(GapCutter& gap, const HostRanges& ranges) {
+  const CauseTimes causes[] = {{IdleCause::kSetup, &ranges.setup},
+                               {IdleCause::kBetweenRuns, &ranges.between_runs}};
   while (gap.at() < gap.end()) {
-    const auto [cause, holds] = host_cause_at(ranges, gap.at());
+    const auto [cause, holds] = cause_at(causes, IdleCause::kOutsideOps, gap.at());
     gap.until(holds, cause);
   }
 }
