@@ -206,6 +206,7 @@ MemoryAnswer memory_of(const MemoryTimeline& memory, const IntervalSet& window) 
 
 std::vector<std::string> sorted_texts(const std::set<uint32_t>& ids, const Names& names) {
   std::vector<std::string> texts;
+  texts.reserve(ids.size());
   for (const uint32_t id : ids) texts.emplace_back(names[id]);
   std::sort(texts.begin(), texts.end());
   return texts;
@@ -257,6 +258,7 @@ std::vector<LimiterAnswer> limiters_of(const Measured& measured) {
     best = std::move(list);
   }
   std::vector<LimiterAnswer> out;
+  out.reserve(best.size());
   for (Limiter& limiter : best)
     out.push_back({device_name(most->state->device), std::move(limiter.what), limiter.time_ns, limiter.share,
                    std::move(limiter.words)});

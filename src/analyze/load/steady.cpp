@@ -22,6 +22,7 @@ int64_t middle(std::vector<int64_t> values) {
 
 std::vector<int64_t> lengths_of(const std::vector<Step>& steps) {
   std::vector<int64_t> lengths;
+  lengths.reserve(steps.size());
   for (const Step& step : steps) lengths.push_back(step.time.length());
   return lengths;
 }

@@ -80,7 +80,7 @@ struct RuleReading {
   std::vector<RuleFault> faults = {};
 };
 
-inline constexpr int64_t kMaxRuleBytes = 64 * 1024;
+inline constexpr int64_t kMaxRuleBytes = int64_t{64} * 1024;
 
 /// One reading for each text. The connection parses the expressions of all of them at once.
 Result<std::vector<RuleReading>> read_rules(store::Connection& connection,
