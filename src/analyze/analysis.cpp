@@ -4,13 +4,18 @@
 
 #include "analyze/analysis.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <set>
 
+#include "analyze/session_metrics.h"
 #include "analyze/time/host_profile.h"
 #include "analyze/time/limiter.h"
+#include "analyze/time/model_layers.h"
 #include "analyze/time/serving.h"
 #include "analyze/time/strip.h"
 #include "base/call_control.h"
@@ -22,6 +27,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kStepsShown = 200;
+constexpr char kBetweenIterations[] = "between_iterations";  // of many pieces; one answer
 constexpr int64_t kLeastOfPart = 10;  // a gap of a tenth of a part outside is worth naming
 constexpr size_t kMemorySamples = 400;
 constexpr int64_t kGapsShown = 100;
@@ -57,6 +63,14 @@ std::optional<int64_t> number_of(const json& entry, const char* key) {
   const auto it = entry.find(key);
   if (it == entry.end() || !it->is_number_integer()) return std::nullopt;
   return it->get<int64_t>();
+}
+
+/// Ranks of the job, as far as the sources tell; at least the devices that were seen.
+int64_t world_size(const json& document, size_t devices) {
+  auto world = static_cast<int64_t>(devices);
+  for (const json& rank : document["hardware"].value("ranks", json::array()))
+    world = std::max(world, rank.value("world_size", int64_t{0}));
+  return world;
 }
 
 Known<DevicePeaks> peaks_of(const PeakTable& table, const json& entry) {
@@ -248,7 +262,63 @@ DeviceAnswer device_answer(const MeasuredDevice& measured, const Timeline& run, 
 }
 
 /// The limiters of one device: the one whose largest limiter has the largest share.
+struct LimiterOfRanks {
+  LimiterAnswer answer;  ///< with the words of the rank that has the most of it
+  int64_t sum = 0;       ///< over all ranks
+  int64_t least = 0;     ///< of a rank; 0 where a rank has none of it
+  int64_t most = 0;      ///< of a rank
+  size_t ranks = 0;      ///< that have any of it
+};
+
+std::string rank_words(const LimiterOfRanks& limiter, size_t ranks, int64_t window) {
+  const int64_t least = limiter.ranks < ranks ? 0 : limiter.least;
+  const auto percent = [&](int64_t ns) { return 100 * share_of(ns, window).value_or(0); };
+  return fmt::format("{} (mean of {} ranks, from {:.1f} % to {:.1f} %{})", limiter.answer.words, ranks,
+                     percent(least), percent(limiter.most),
+                     limiter.answer.on.rank ? fmt::format(" on rank {}", *limiter.answer.on.rank) : "");
+}
+
+/// One statement for a job: the mean over its ranks, so that the parts still add up to the window.
+std::vector<LimiterAnswer> limiters_of_job(const Measured& measured) {
+  std::map<std::string, LimiterOfRanks> sums;
+  for (const MeasuredDevice& device : measured.devices) {
+    for (Limiter& limiter : limiters(device.metrics, false)) {
+      LimiterOfRanks& all = sums[limiter.what];
+      all.sum += limiter.time_ns;
+      all.least = all.ranks++ == 0 ? limiter.time_ns : std::min(all.least, limiter.time_ns);
+      if (limiter.time_ns <= all.most) continue;
+      all.most = limiter.time_ns;
+      all.answer = {device_name(device.state->device), limiter.what, 0, 0, std::move(limiter.words)};
+    }
+  }
+  const auto ranks = static_cast<int64_t>(measured.devices.size());
+  const int64_t window = total_length(measured.window);
+  int64_t rest = window;
+  std::vector<LimiterAnswer> out;
+  for (auto& [what, all] : sums) {
+    all.answer.time_ns = all.sum / ranks;
+    all.answer.words = rank_words(all, measured.devices.size(), window);
+    rest -= all.answer.time_ns;
+    out.push_back(std::move(all.answer));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const LimiterAnswer& a, const LimiterAnswer& b) { return a.time_ns > b.time_ns; });
+  if (!out.empty()) out.front().time_ns += rest;  // what the divisions leave, less than a ns a part
+  for (LimiterAnswer& limiter : out) limiter.share = share_of(limiter.time_ns, window).value_or(0);
+  return out;
+}
+
+bool has_several_ranks(const Measured& measured) {
+  std::set<int32_t> ranks;
+  for (const MeasuredDevice& device : measured.devices) {
+    if (device.state->device.is_host || !device.state->device.rank) return false;
+    ranks.insert(*device.state->device.rank);
+  }
+  return ranks.size() > 1;
+}
+
 std::vector<LimiterAnswer> limiters_of(const Measured& measured) {
+  if (has_several_ranks(measured)) return limiters_of_job(measured);
   const MeasuredDevice* most = nullptr;
   std::vector<Limiter> best;
   for (const MeasuredDevice& device : measured.devices) {
@@ -322,10 +392,12 @@ LeftOut add_top_rows(const std::vector<Row>& rows, int64_t top, std::vector<Answ
 /// Rows of all devices, one device after the other, each by time.
 class Tables {
  public:
-  Tables(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy, int64_t top)
-      : run_(run), measured_(measured), taxonomy_(taxonomy), top_(top) {}
+  Tables(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy, int64_t top,
+         const GraphOps* graphs)
+      : run_(run), measured_(measured), taxonomy_(taxonomy), top_(top), graphs_(graphs) {}
 
   void add(Analysis& out) const {
+    if (graphs_ != nullptr) out.graph_ops = graphs_->answer;
     for (const MeasuredDevice& measured : measured_.devices) {
       const Device& device = measured.state->device;
       NotShown rest{.on = device_name(device)};
@@ -335,6 +407,7 @@ class Tables {
         rest.kernels = add_kernels(device, out.top_kernels);
         if (device.has_records) rest.ops = add_ops(device, out.top_ops);
         rest.modules = add_modules(device, out.top_modules);
+        if (graphs_ != nullptr) rest.graph_ops = add_graph_ops(device, out.graph_ops->top);
         add_phases(device, out.phases);
       }
       out.not_shown.push_back(rest);
@@ -343,6 +416,7 @@ class Tables {
 
  private:
   std::string name_of(uint32_t id) const { return std::string(run_.timeline.names[id]); }
+  LentOps lent() const { return graphs_ == nullptr ? LentOps{} : graphs_->lent(); }
 
   LeftOut add_kernels(const Device& device, std::vector<KernelAnswer>& list) const {
     const auto rows = kernel_rows(run_.timeline, device, measured_.window);
@@ -373,22 +447,80 @@ class Tables {
   }
 
   LeftOut add_ops(const Device& device, std::vector<OpAnswer>& list) const {
-    const auto rows = op_rows(run_.timeline, device, measured_.window);
+    std::vector<OpAnswer> rows;
+    for (const OpRow& row : op_rows(run_.timeline, device, measured_.window, lent()))
+      rows.push_back(op(row, device));
+    if (graphs_ != nullptr) add_lent_ops(device, rows);
     int64_t sum = 0;
-    for (const OpRow& row : rows) sum += row.device_ns;
+    for (const OpAnswer& row : rows) sum += row.time_ns();
     return add_top_rows(
-        rows, top_, list, [&](const OpRow& row) { return op(row, device, sum); },
-        [](const OpRow& row) { return row.device_ns; });
+        rows, top_, list,
+        [&](OpAnswer row) {
+          row.share = share_of(row.time_ns(), sum);
+          return row;
+        },
+        [](const OpAnswer& row) { return row.time_ns(); });
   }
 
-  OpAnswer op(const OpRow& row, const Device& device, int64_t sum) const {
+  /// Ops of graph replays by name, in their places by time.
+  void add_lent_ops(const Device& device, std::vector<OpAnswer>& rows) const {
+    std::map<std::string, OpAnswer> by_name;
+    for (const LentRow& row : lent_rows(*graphs_, device, measured_.window)) {
+      const DonorOp& op = graphs_->ops[row.op];
+      const std::string name(graphs_->text(op.name));
+      OpAnswer& out = by_name
+                          .try_emplace(name, OpAnswer{.on = device_name(device),
+                                                      .name = name,
+                                                      .op_type = name,
+                                                      .op_class = op.op_class,
+                                                      .owner = Owner::kGraphOp,
+                                                      .device_ns = 0,
+                                                      .calls = 0,
+                                                      .kernels = 0})
+                          .first->second;
+      *out.device_ns += row.device_ns;
+      *out.calls += row.calls;
+      *out.kernels += row.kernels;
+    }
+    for (auto& [name, row] : by_name) rows.push_back(std::move(row));
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const OpAnswer& a, const OpAnswer& b) { return a.time_ns() > b.time_ns(); });
+  }
+
+  /// The same by shapes and module, too.
+  LeftOut add_graph_ops(const Device& device, std::vector<GraphOpAnswer>& list) const {
+    const int64_t in_graphs = coverage_of(run_.timeline, device, measured_.window).graph_ns;
+    std::vector<GraphOpAnswer> rows;
+    for (const LentRow& row : lent_rows(*graphs_, device, measured_.window)) {
+      const DonorOp& op = graphs_->ops[row.op];
+      rows.push_back({.on = device_name(device),
+                      .name = std::string(graphs_->text(op.name)),
+                      .op_class = op.op_class,
+                      .shapes = text_of(op.shapes),
+                      .module = text_of(op.module),
+                      .kernels = row.kernels,
+                      .device_ns = row.device_ns,
+                      .share = share_of(row.device_ns, in_graphs)});
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const GraphOpAnswer& a, const GraphOpAnswer& b) {
+      return a.device_ns > b.device_ns;
+    });
+    return add_top_rows(
+        rows, top_, list, [](const GraphOpAnswer& row) { return row; },
+        [](const GraphOpAnswer& row) { return row.device_ns; });
+  }
+
+  std::optional<std::string> text_of(uint32_t id) const {
+    return id == kNoRow ? std::nullopt : std::optional(std::string(graphs_->text(id)));
+  }
+
+  OpAnswer op(const OpRow& row, const Device& device) const {
     OpAnswer out{.on = device_name(device),
-                 .name = "(launch not in the capture)",
+                 .name = std::string(kNoLaunchName),
                  .op_class = OpClass::k_control,
                  .owner = row.owner,
                  .device_ns = row.device_ns,
-                 .kernels = row.works,
-                 .share = share_of(row.device_ns, sum)};
+                 .kernels = row.works};
     if (row.owner == Owner::kNoLaunch) return out;
     out.name = name_of(row.name);
     out.op_type = name_of(row.op_type);
@@ -417,7 +549,7 @@ class Tables {
   }
 
   LeftOut add_modules(const Device& device, std::vector<ModuleAnswer>& list) const {
-    const auto rows = module_rows(run_.timeline, device, measured_.window);
+    const auto rows = module_rows(run_.timeline, device, measured_.window, lent());
     int64_t sum = 0;
     for (const ModuleRow& row : rows) sum += row.device_ns;
     return add_top_rows(
@@ -445,6 +577,7 @@ class Tables {
   const Measured& measured_;
   const Taxonomy& taxonomy_;
   int64_t top_;
+  const GraphOps* graphs_;
 };
 
 std::vector<CoverageAnswer> coverage_of_devices(const PreparedRun& run, const Measured& measured) {
@@ -515,25 +648,21 @@ StepsAnswer steps_answer(const PreparedRun& run, const Measured& measured) {
   return out;
 }
 
-const DeviceState* main_state(const PreparedRun& run) {
-  const auto most =
-      std::max_element(run.devices.begin(), run.devices.end(), [](const auto& a, const auto& b) {
-        return total_length(a.device.compute) < total_length(b.device.compute);
-      });
-  return most == run.devices.end() ? nullptr : &*most;
-}
-
 /// The parts outside; where the host kept the main device waiting in one, with what the host did. The spans
 /// of the run are looked at once for all parts.
 std::vector<OutsideAnswer> outside_answers(const PreparedRun& run) {
   const std::vector<OutsidePart>& parts = run.windows.steady.outside;
-  const DeviceState* state = main_state(run);
+  const DeviceState* state = main_device(run);
   std::vector<OutsideAnswer> out;
   std::vector<IdlePiece> gaps;
   std::vector<size_t> places;  // of the gaps in `out`
   for (const OutsidePart& part : parts) {
+    if (!out.empty() && part.what == kBetweenIterations && out.back().what == part.what) {
+      out.back().dur_ns += part.time.length();
+      continue;
+    }
     out.push_back({part.what, part.time.begin, part.time.length(), part.why});
-    if (state == nullptr) continue;
+    if (state == nullptr || part.what == kBetweenIterations) continue;
     const auto longest = longest_pieces(*state, {part.time}, 1);
     if (longest.empty() || longest[0].time.length() * kLeastOfPart < part.time.length()) continue;
     gaps.push_back(longest[0]);
@@ -547,6 +676,20 @@ std::vector<OutsideAnswer> outside_answers(const PreparedRun& run) {
     out[places[i]].host_span = run.timeline.names[run.timeline.spans.name[spans[i]]];
   }
   return out;
+}
+
+/// The device with the most kernel time stands for all that share the model.
+ModelRoofAnswer model_roof_of(const PreparedRun& run, const Measured& measured, const ModelFacts& facts,
+                              std::vector<ServingRow> steps) {
+  const DeviceState* main = main_device(run);
+  const auto on_main = std::find_if(measured.devices.begin(), measured.devices.end(),
+                                    [&](const MeasuredDevice& device) { return device.state == main; });
+  if (on_main == measured.devices.end() || main->device.is_host)
+    return {.absent = "no device work in the run"};
+  if (steps.empty()) {
+    if (auto row = described_steps(run.windows.steps, measured.window, facts.steps)) steps.push_back(*row);
+  }
+  return model_roof(facts, steps, on_main->roofline.peaks, measured.world);
 }
 
 WindowAnswer window_answer(const PreparedRun& run, const Measured& measured, const AnalysisOptions& options) {
@@ -573,6 +716,7 @@ Result<Measured> measure(const PreparedRun& run, const Sources& sources, const s
 Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet window) {
   Measured measured;
   measured.window = std::move(window);
+  measured.world = world_size(sources.document, run.devices.size());
   for (const DeviceState& state : run.devices) {
     stop_if_cancelled();
     const json entry = hardware_of(sources.document, state.device);
@@ -587,13 +731,14 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
       device.metrics.set(Metric::parallel_efficiency, parallel_efficiency(sources.pool, measured.window));
     add_device_facts(device.metrics, entry, run.timeline);
     add_roofline(device, run, sources, entry, measured.window);
+    add_session_metrics(device.metrics, run, sources, state.device, measured.window);
     measured.devices.push_back(std::move(device));
   }
   return measured;
 }
 
 Analysis analysis_of(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
-                     const AnalysisOptions& options) {
+                     const AnalysisOptions& options, const GraphOps* graphs) {
   Analysis out;
   out.window = window_answer(run, measured, options);
   out.limiters = limiters_of(measured);
@@ -604,10 +749,12 @@ Analysis analysis_of(const PreparedRun& run, const Measured& measured, const Tax
     out.devices.push_back(device_answer(device, run.timeline, measured.window, options));
   }
   out.steps = steps_answer(run, measured);
-  out.serving = serving_rows(run.windows.steps, measured.window);
+  out.serving = serving_rows(run, measured.window);
+  out.model_roof = model_roof_of(run, measured, options.model, out.serving);
   stop_if_cancelled();
   out.coverage = coverage_of_devices(run, measured);
-  Tables(run, measured, taxonomy, options.top).add(out);
+  Tables(run, measured, taxonomy, options.top, graphs).add(out);
+  out.model_layers = model_layers(run, measured.window);
   return out;
 }
 

@@ -7,9 +7,11 @@
 
 #include "analyze/answer/analysis.h"
 #include "analyze/device_metrics.h"
+#include "analyze/graphs/graph_ops.h"
 #include "analyze/load/memory.h"
 #include "analyze/load/thread_pool.h"
 #include "analyze/names/taxonomy.h"
+#include "analyze/roofline/model_roof.h"
 #include "analyze/roofline/op_roofline.h"
 #include "base/json.h"
 
@@ -21,6 +23,8 @@ struct AnalysisOptions {
   int64_t top = 10;             ///< rows of each table; what they leave out is a row of its own
   std::string peaks_file = {};  ///< a user's device peaks
   std::vector<std::string> rule_folders = {};  ///< a user's rules
+  ModelFacts model = {};                       ///< of a language model
+  DonorChoice graph_donors = {};               ///< who may tell the ops of graph replays
   bool with_figures = false;                   ///< also what pictures need: strips of time, memory over time
   bool with_patterns = false;                  ///< also the patterns of work and the lengths of all steps
 };
@@ -37,6 +41,7 @@ struct MeasuredDevice {
 struct Measured {
   IntervalSet window;
   std::vector<MeasuredDevice> devices;
+  int64_t world = 1;  ///< ranks of the job, or devices if the sources name no ranks
 };
 
 /// What besides the time line a measure needs.
@@ -53,9 +58,9 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
 Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window);
 
 /// Window, limiters, devices, steps, coverage, the tables of kernels, ops and modules, phases. See
-/// docs/metrics.md.
+/// docs/metrics.md. With `graphs`, kernels of graph replays belong to the ops that these tell.
 Analysis analysis_of(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
-                     const AnalysisOptions& options);
+                     const AnalysisOptions& options, const GraphOps* graphs = nullptr);
 
 DeviceName device_name(const Device& device);
 

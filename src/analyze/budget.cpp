@@ -71,6 +71,8 @@ PoolSet pools_of(Metric metric) {
     case Metric::d2d_time:
     case Metric::pageable_time:
       return {kCopy};
+    case Metric::host_fp32_matrix_time:
+    case Metric::one_row_matrix_time:
     case Metric::fp32_matrix_time:
     case Metric::ragged_matrix_time:
       return {pool_of(OpClass::k_gemm), pool_of(OpClass::k_conv)};
@@ -84,6 +86,9 @@ PoolSet pools_of(Metric metric) {
     case Metric::short_kernel_time:
     case Metric::ampere_kernel_time:
     case Metric::memory_bound_time:
+    case Metric::host_op_time:  // without kernels the classes are those of ops
+    case Metric::small_op_time:
+    case Metric::unfused_op_time:
       return all_kernels();
     default:
       return {};

@@ -85,11 +85,34 @@ class Notes {
  private:
   void add(const char* what, std::string text) { notes_.push_back({what, std::move(text)}); }
 
+  bool is_from(std::string_view format) const {
+    const json sources = document_.value("sources", json::array());
+    return std::any_of(sources.begin(), sources.end(),
+                       [&](const json& source) { return source.value("format", "") == format; });
+  }
+
+  bool was_cuda_traced() const {
+    const json nsys = document_.value("extensions", json::object()).value("nsys", json::object());
+    return nsys.is_object() && nsys.value("cuda_trace", json(false)) == true;
+  }
+
+  /// For a file whose tool can record the work of devices.
+  std::string_view how_to_record() const {
+    if (was_cuda_traced()) return " CUDA calls were traced, and the program made none.";
+    if (is_from("nsys"))
+      return " It has no CUDA tables: record them with nsys profile --trace=cuda,nvtx,osrt, in the process "
+             "that "
+             "uses the GPU.";
+    if (is_from("kineto")) return " Add ProfilerActivity.CUDA to the profiler's activities.";
+    return "";
+  }
+
   size_t kernels() const { return run_.timeline.kernels.size(); }
 
   void add_missing_work() {
     if (run_.devices.empty() && run_.timeline.spans.size() > 0)
-      return add("no_device_work", "The file holds no device work, only calls of the host.");
+      return add("no_device_work",
+                 "The file holds no device work, only calls of the host." + std::string(how_to_record()));
     const bool has_records = std::any_of(run_.devices.begin(), run_.devices.end(),
                                          [](const DeviceState& state) { return state.device.has_records; });
     if (has_records && kernels() == 0)
@@ -145,11 +168,7 @@ class Notes {
   void add_missing_ops() {
     const auto& kinds = run_.timeline.spans.kind;
     if (kernels() < kFewKernels || std::find(kinds.begin(), kinds.end(), SpanKind::op) != kinds.end()) return;
-    const auto& formats = document_["sources"];
-    const bool kineto = std::any_of(formats.begin(), formats.end(), [](const json& source) {
-      return source.value("format", "") == "kineto";
-    });
-    if (kineto)
+    if (is_from("kineto"))
       add("no_ops",
           "No host ops were recorded, so kernels cannot be ascribed to ops: add ProfilerActivity.CPU.");
   }

@@ -373,8 +373,9 @@ class Measuring {
   }
 
   void absent_ops() {
-    for (const Metric m : {Metric::host_op_count, Metric::host_op_time, Metric::host_op_sum_time,
-                           Metric::host_thread_count, Metric::small_op_count, Metric::parallel_efficiency}) {
+    for (const Metric m :
+         {Metric::host_op_count, Metric::host_op_time, Metric::host_op_sum_time, Metric::host_thread_count,
+          Metric::small_op_count, Metric::small_op_time, Metric::parallel_efficiency}) {
       metrics_.absent(m, "no ops in the capture");
     }
   }
@@ -387,13 +388,16 @@ class Measuring {
       if (parent != kNoRow && spans.op[parent] != kNoRow) has_op[spans.op[parent]] = true;
     }
     std::vector<bool> has_ops(run_.timeline.tracks.size());
-    int64_t small = 0;
+    int64_t small = 0, small_ns = 0;
     for (const uint32_t i : run_.host->spans(IdleCause::kHostOp)) {
       if (!contains(window_, spans.start[i])) continue;
       has_ops[static_cast<size_t>(spans.track[i])] = true;
-      small += !has_op[i] && spans.end[i] - spans.start[i] < kSmallOpNs;
+      if (has_op[i] || spans.end[i] - spans.start[i] >= kSmallOpNs) continue;
+      small++;
+      small_ns += length_inside(window_, spans.interval(i));
     }
     metrics_.set(Metric::small_op_count, small);
+    metrics_.set(Metric::small_op_time, small_ns);
     metrics_.set(Metric::host_thread_count, std::count(has_ops.begin(), has_ops.end(), true));
     int64_t own = 0;
     for (const HostOpRow& row : host_op_rows(run_.timeline, window_)) own += row.own_ns;

@@ -18,7 +18,7 @@ Result<PeakTable> peak_table(const AnalysisOptions& options) {
 std::set<std::string> tables_of(const store::OpenRun& run) {
   std::set<std::string> tables = {"tracks", "spans",     "kernels",      "copies",     "syncs",
                                   "ops",    "span_tree", "kernel_links", "copy_links", "clock_fits"};
-  for (const char* table : {"allocations", "layers", "layer_times"}) {
+  for (const char* table : {"allocations", "layers", "layer_times", "iterations"}) {
     if (run.has(table)) tables.insert(table);
   }
   if (run.has("profiled_launches"))

@@ -20,8 +20,9 @@ namespace {
 using nlohmann::json;
 
 /// A device that shows whole inferences, not kernels: the classes are those of the engine's layers.
-void use_layer_classes(Measured& measured, const std::optional<EngineLayers>& layers) {
-  if (!layers || measured.devices.size() != 1) return;
+void use_layer_classes(Measured& measured, const std::optional<EngineAnswer>& engine) {
+  if (!engine || measured.devices.size() != 1) return;
+  const EngineLayers* const layers = &engine->layers;
   MeasuredDevice& device = measured.devices.front();
   if (device.state->device.is_host || device.state->device.has_records) return;
   for (size_t i = 0; i < kOpClasses; i++) {
@@ -33,6 +34,15 @@ void use_layer_classes(Measured& measured, const std::optional<EngineLayers>& la
   const double other = *device.metrics.get(Metric::other_kernel_time);
   device.metrics.set(Metric::unclassified_share,
                      Known<double>(other / static_cast<double>(layers->total_ns)));
+}
+
+/// The layers of the engine stand in for ops, and for layers of the model, where the run has none of its own.
+void add_engine(Analysis& data, EngineAnswer engine) {
+  if (data.top_ops.empty()) data.top_ops = engine.layers.top;
+  if (data.devices.empty()) data.limiters = engine_limiters(engine.layers);
+  if (data.model_layers.devices.empty() && engine.of_model)
+    data.model_layers = {std::nullopt, {std::move(*engine.of_model)}};
+  data.layers = std::move(engine.layers);
 }
 
 /// What the rank of a device waited for others.
@@ -78,23 +88,22 @@ Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, con
   const Taxonomy& taxonomy = *known;
   NL_TRY(LoadedRun loaded, load_run(open, taxonomy, options));
   auto& [run_again, connection, files, run, sources] = loaded;
-  NL_TRY(auto layers, engine_layers(connection, files, taxonomy, options.top));
+  NL_TRY(auto engine, engine_layers(connection, files, taxonomy, options.top));
   NL_TRY(auto counters,
          launch_counters(connection, files, sources.document["hardware"], sources.peaks, options.top));
   report_progress("analyzing", 0.6);
   NL_TRY(Measured measured, measure(run, sources, options.window));
-  use_layer_classes(measured, layers);
+  use_layer_classes(measured, engine);
   NL_TRY(auto collectives, run_collectives(*open, run.timeline, measured.window));
   for (MeasuredDevice& device : measured.devices) add_waits(device, collectives);
   RunAnalysis analysis;
   Analysis& data = analysis.data;
-  data = analysis_of(run, measured, taxonomy, options);
+  NL_TRY(const auto graphs, graph_ops_of(*open, run, options.graph_donors, taxonomy));
+  data = analysis_of(run, measured, taxonomy, options, graphs ? &*graphs : nullptr);
   data.notes = capture_notes(run, sources, measured.window, data);
   data.undecided = why_undecided(run, data);
   if (options.with_patterns) NL_CHECK(add_patterns(analysis, connection, run, measured));
-  if (layers && data.top_ops.empty()) data.top_ops = layers->top;
-  if (layers && data.devices.empty()) data.limiters = engine_limiters(*layers);
-  data.layers = std::move(layers);
+  if (engine) add_engine(data, std::move(*engine));
   data.collectives = std::move(collectives);
   data.counters = std::move(counters);
   NL_TRY(data.clocks, clocks_of(connection, run.timeline));

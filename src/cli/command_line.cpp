@@ -30,6 +30,8 @@
 #include "cli/spelling.h"
 #include "cli/terminal.h"
 #include "ops/door.h"
+#include "ops/envelope.h"
+#include "ops/text/text.h"
 #include "store/ledger.h"
 
 namespace nl::cli {
@@ -62,8 +64,11 @@ struct GlobalOptions {
   std::string ledger;
   bool json = false;
   bool quiet = false;
+  bool brief = false;
   std::string color = "auto";
 };
+
+constexpr int64_t kBriefTokens = 1500;  // some 6,000 bytes
 
 /// A value as CLI11 stores it, before it becomes a JSON parameter of the operation.
 struct RawValue {
@@ -249,7 +254,9 @@ class Call {
   }
 
   int run(const Operation& operation, const json& given, bool with_next) {
-    const json parameters = without_dash(operation, given);
+    const json parameters = with_brief(without_dash(operation, given));
+    if (parameters.contains("budget") && !global_.json)
+      return fail(operation.name, Error{ErrorCode::kBadInput, "--budget is for JSON answers", "add --json"});
     const bool raw_rows = writes_raw(operation, parameters);
     if (!global_.json && raw_rows) context_.bytes = write_stdout;
     auto outcome = ops::call(operation.name, parameters, context_);
@@ -257,7 +264,7 @@ class Call {
     if (!outcome && interrupted != 0) return stopped();
     if (!outcome) return fail(operation.name, outcome.error());
     const bool is_page = raw_rows && operation.stream == ops::Stream::kPage;  // it was written already
-    const auto written = write_stdout(global_.json ? envelope(operation.name, *outcome)
+    const auto written = write_stdout(global_.json ? json_line(operation.name, *outcome)
                                       : is_page    ? ""
                                                    : operation.text(*outcome, style()));
     // Flushed before anything goes to standard error, which may be the same file.
@@ -276,7 +283,7 @@ class Call {
           {"error", {{"code", error_code_name(error.code)}, {"message", error.message}, {"hint", hint}}},
           {"warnings", json::array()},
           {"next", json::array()}};
-      (void)write_stdout(envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+      (void)write_stdout(ops::compact_json(envelope) + "\n");
     }
     say("neurolens: {}\n", error.message);
     if (!hint.empty()) say("  {}\n", hint);
@@ -291,18 +298,21 @@ class Call {
 
   ops::TextStyle style() const {
     const std::string& color = global_.color;
-    return stdout_style(color == "always" ? Color::kAlways : color == "never" ? Color::kNever : Color::kAuto);
+    auto style = stdout_style(color == "always"  ? Color::kAlways
+                              : color == "never" ? Color::kNever
+                                                 : Color::kAuto);
+    style.is_brief = global_.brief;
+    return style;
   }
 
-  static std::string envelope(std::string_view operation, const ops::Outcome& outcome) {
-    json next = json::array();
-    for (const auto& call : outcome.next) next.push_back(spelled(call));
-    const json envelope = {{"schema", fmt::format("neurolens.{}/1", operation)},
-                           {"version", NEUROLENS_VERSION},
-                           {"data", outcome.data},
-                           {"warnings", outcome.warnings},
-                           {"next", next}};
-    return envelope.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  static std::string json_line(std::string_view operation, const ops::Outcome& outcome) {
+    return ops::compact_json(ops::envelope_of(operation, outcome, spelled)) + "\n";
+  }
+
+  /// A program gets a short answer; a person gets a short text, see style().
+  json with_brief(json parameters) const {
+    if (global_.brief && global_.json && !parameters.contains("budget")) parameters["budget"] = kBriefTokens;
+    return parameters;
   }
 
   void talk(const ops::Outcome& outcome, bool with_next) const {
@@ -344,9 +354,8 @@ std::string first_steps(const GlobalOptions& global) {
          "  neurolens FILE     a profile of yours\n";
 }
 
-/// The error for a first word that is neither a verb nor a file.
-int unknown_word(const std::string& word) {
-  say("neurolens: no verb and no file is called: {}\n", word);
+/// The verb that a word was probably meant to be; null if none is close.
+const Operation* nearest_verb(const std::string& word) {
   const Operation* nearest = nullptr;
   size_t best = 3;
   for (const Operation* operation : ops::all_operations()) {
@@ -356,11 +365,23 @@ int unknown_word(const std::string& word) {
       nearest = operation;
     }
   }
-  if (nearest != nullptr) say("  did you mean: neurolens {}\n", nearest->name);
+  return nearest;
+}
+
+/// The error for a first word that is neither a verb nor a file; behind it stands what was typed after it.
+Error unknown_word(const std::vector<std::string>& words) {
+  Error error{ErrorCode::kBadInput, "no verb and no file is called: " + words.front()};
+  const Operation* const nearest = nearest_verb(words.front());
+  if (nearest == nullptr) return error;
+  error.hint = "did you mean: neurolens " + std::string(nearest->name);
+  for (size_t i = 1; i < words.size(); i++) error.hint += " " + ops::shell_word(words[i]);
+  return error;
+}
+
+void list_verbs() {
   say("  verbs: ");
   for (const Operation* operation : ops::all_operations()) say("{} ", operation->name);
   say("\n  help:  neurolens --help\n");
-  return kExitUsage;
 }
 
 void add_global_options(CLI::App& app, GlobalOptions& global) {
@@ -374,6 +395,13 @@ void add_global_options(CLI::App& app, GlobalOptions& global) {
       ->type_name("");
 }
 
+/// For what takes a budget.
+void add_brief(CLI::App& app, GlobalOptions& global) {
+  app.add_flag("--brief", global.brief,
+               fmt::format("what matters most: with --json a budget of {} tokens; of analyze a short text",
+                           kBriefTokens));
+}
+
 struct Command {
   const Operation* operation;
   CLI::App* app;
@@ -385,6 +413,7 @@ void add_options(Command& command, GlobalOptions& global) {
   command.app->footer(fmt::format("Use when {}.\nNot when {}.\n\nExample: {}", operation.use_when,
                                   operation.not_when, spelled_example(operation)));
   add_parameters(*command.app, ops::parameters_schema(operation), command.values);
+  if (ops::has_budget(operation)) add_brief(*command.app, global);
   add_global_options(*command.app, global);
 }
 
@@ -413,20 +442,10 @@ bool is_verb(const std::string& word) {
   return ops::find_operation(word) != nullptr || word == "completion";
 }
 
-/// `neurolens FILE`: imports and shows it. Global options may stand before or after the file.
-int open_file(const CLI::App& app, const GlobalOptions& global, const std::string& command) {
-  Call call(global, command);
-  const std::string path = app.remaining()[0];
+/// A word without a slash and a dot is hardly the name of a file that is missing.
+bool is_no_file(const std::string& word) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 && path.find('/') == std::string::npos &&
-      path.find('.') == std::string::npos) {
-    if (global.json) {
-      return call.fail(
-          "cli", Error{ErrorCode::kBadInput, "no verb and no file is called: " + path, "neurolens --help"});
-    }
-    return unknown_word(path);
-  }
-  return call.run(*ops::find_operation("show"), {{"run", path}}, true);
+  return ::stat(word.c_str(), &info) != 0 && word.find_first_of("/.") == std::string::npos;
 }
 
 /// The first argument that is not an option or its value.
@@ -453,6 +472,7 @@ struct CommandLine {
     app.set_version_flag("--version", "neurolens " NEUROLENS_VERSION);
     add_global_options(app, global);
     if (opens_file) {
+      add_brief(app, global);
       app.allow_extras();
       return;
     }
@@ -484,8 +504,18 @@ int end_of_parsing(CommandLine& line, const CLI::ParseError& error, const std::s
   return kExitUsage;
 }
 
+/// `neurolens FILE`: imports and shows it. Global options may stand before or after the file.
 int run_file(CommandLine& line, const std::string& typed) {
-  if (line.app.remaining().size() == 1) return open_file(line.app, line.global, typed);
+  Call call(line.global, typed);
+  const std::vector<std::string> words = line.app.remaining();
+  if (is_no_file(words.front())) {
+    Error error = unknown_word(words);
+    if (line.global.json && error.hint.empty()) error.hint = "neurolens --help";
+    const int code = call.fail("cli", error);
+    if (!line.global.json) list_verbs();
+    return code;
+  }
+  if (words.size() == 1) return call.run(*ops::find_operation("show"), {{"run", words.front()}}, true);
   say("neurolens: one file at a time; neurolens import takes several\n");
   return kExitUsage;
 }

@@ -17,6 +17,7 @@ std::string flags_of(const ops::Operation& operation) {
     if (property.contains("x-positional")) continue;
     flags += flag_name(name) + " ";
   }
+  if (ops::has_budget(operation)) flags += "--brief ";
   return flags + "--ledger --json --quiet --color --help";
 }
 

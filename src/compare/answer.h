@@ -60,6 +60,8 @@ struct Both {
 struct ComparedSide {
   std::string run_id;
   std::vector<std::string> runs;
+  std::vector<std::string> files;
+  std::optional<std::string> model;
   std::string source;
   std::optional<std::string> device;
   std::string window;
@@ -75,6 +77,9 @@ struct ComparedSide {
     return std::tuple{
         field("run_id", &S::run_id, "the run that stands for this side: the one with the middle window"),
         field("runs", &S::runs, "ids of all runs of this side"),
+        field("files", &S::files,
+              "names of the profiles that the run was imported from, without folders; empty if nobody knows"),
+        field("model", &S::model, "label of the run; null if it has none"),
         field("source", &S::source, "what the times are made of: device, host, layers, replays or ranges"),
         field("device", &S::device, "the device that is looked at; null for layers and replays"),
         field("window", &S::window,
@@ -92,6 +97,9 @@ struct ComparedSide {
 };
 
 // ---- Can they be compared
+
+/// Name of the factor that holds the work of one unit on both sides against each other.
+inline constexpr char kAmountOfWork[] = "amount of work";
 
 /// One thing that ought to be equal.
 struct Factor {
@@ -469,12 +477,19 @@ struct LimitCheck {
   }
 };
 
+/// The one thing besides limits that a gate can fail on.
+inline constexpr char kGateWindow[] = "window";
+
 struct GateResult {
   bool passed = false;
   std::string reason;
+  std::vector<std::string> failed_on = {};
   static constexpr auto fields() {
-    return std::tuple{field("passed", &GateResult::passed, "whether the comparison passes"),
-                      field("reason", &GateResult::reason, "why")};
+    using S = GateResult;
+    return std::tuple{field("passed", &S::passed, "whether the comparison passes"),
+                      field("reason", &S::reason, "why"),
+                      field("failed_on", &S::failed_on,
+                            "window, and each limit that is not kept; empty if the comparison passes")};
   }
 };
 
@@ -492,8 +507,10 @@ struct WrittenFile {
 // ---- The whole answer
 
 struct Comparison {
+  std::string sentence;
   stats::Verdict verdict = stats::Verdict::kNotTested;
   std::vector<std::string> reasons;
+  std::vector<std::string> remarks;
   Mode mode = Mode::kSame;
   ComparabilityScore comparability;
   ComparedSide base, next;
@@ -516,8 +533,12 @@ struct Comparison {
   static constexpr auto fields() {
     using S = Comparison;
     return std::tuple{
+        field("sentence", &S::sentence,
+              "the comparison in one sentence, from parts that add up to the delta"),
         field("verdict", &S::verdict, "what the comparison shows of the window"),
         field("reasons", &S::reasons, "why this verdict, in words"),
+        field("remarks", &S::remarks,
+              "what the times can carry and what they cannot, where that is not plain"),
         field("mode", &S::mode, "whether hardware and backend are the same"),
         field("comparability", &S::comparability, "whether times of the two may be held against each other"),
         field("base", &S::base, "what the new side is held against"),

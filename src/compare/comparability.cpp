@@ -51,15 +51,15 @@ std::string joined(const std::set<std::string>& texts) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// Names of the devices that did something.
-std::string devices_of(const RunFacts& run) {
-  std::set<std::string> names;
+/// Names or makers of the devices that did something; empty if the source leaves all of them open. "NVIDIA"
+/// is no name: it fits every device of that maker.
+std::string active_devices(const RunFacts& run, const char* key) {
+  std::set<std::string> texts;
   for (const json& device : run.document["hardware"]["devices"]) {
-    if (!device.value("active", true)) continue;
-    names.insert(device.contains("name") ? device["name"].get<std::string>() : device.value("vendor", ""));
+    if (device.value("active", true)) texts.insert(device.value(key, ""));
   }
-  names.erase("");
-  return joined(names);
+  texts.erase("");
+  return joined(texts);
 }
 
 std::string device_count(const RunFacts& run) {
@@ -151,15 +151,30 @@ std::string framework_of(const RunFacts& run) {
   return is_runtime ? "" : backend;
 }
 
-/// How alike the shapes are, by the time spent on them; absent if a side has none.
-std::optional<double> shape_overlap(const Side& base, const Side& next) {
+bool has_two_engines(const RunFacts& base, const RunFacts& next) {
+  const std::string before = framework_of(base), after = framework_of(next);
+  return !before.empty() && !after.empty() && before != after;
+}
+
+std::set<uint32_t> ops_with_shapes(const Side& side) {
+  std::set<uint32_t> ops;
+  for (const Item& item : side.items) {
+    if (item.shape != kNoText) ops.insert(item.op);
+  }
+  return ops;
+}
+
+/// How alike the shapes are, by the time spent on them; absent if a side has none. Fused ops have names and
+/// inputs of their own: then only ops that both sides have can say something.
+std::optional<double> shape_overlap(const Side& base, const Side& next, bool common_ops_only) {
   std::map<std::pair<uint32_t, uint32_t>, std::array<double, 2>> times;
   std::array<double, 2> sums{}, all{};
   const Side* sides[] = {&base, &next};
+  const std::set<uint32_t> ops[] = {ops_with_shapes(base), ops_with_shapes(next)};
   for (size_t s = 0; s < 2; s++) {
     for (const Item& item : sides[s]->items) {
       all[s] += static_cast<double>(item.owned_ns);
-      if (item.shape == kNoText) continue;
+      if (item.shape == kNoText || (common_ops_only && !ops[1 - s].contains(item.op))) continue;
       times[{item.op, item.shape}][s] += static_cast<double>(item.owned_ns);
       sums[s] += static_cast<double>(item.owned_ns);
     }
@@ -171,8 +186,8 @@ std::optional<double> shape_overlap(const Side& base, const Side& next) {
   return common;
 }
 
-Factor shapes_factor(const Side& base, const Side& next) {
-  const auto overlap = shape_overlap(base, next);
+Factor shapes_factor(const Side& base, const Side& next, bool common_ops_only) {
+  const auto overlap = shape_overlap(base, next, common_ops_only);
   if (!overlap) return {"shapes", State::kUnknown, 1, {}, {}, "no shapes of most of the work"};
   if (*overlap >= 0.98) return {"shapes", State::kEqual, 1, "recorded", "equal", {}};
   return {"shapes",
@@ -204,14 +219,122 @@ std::optional<double> work_ratio(const Changes& changes, const Side& base, const
   return std::nullopt;
 }
 
-Factor amount_factor(const Changes& changes, const Side& base, const Side& next) {
-  const auto ratio = work_ratio(changes, base, next);
-  if (!ratio) return {"amount of work", State::kUnknown, 0.5, {}, {}, "no work of one name on both sides"};
-  Factor out{"amount of work", State::kEqual, 1, "1", fmt::format("{:.3g}", *ratio), {}};
-  if (std::abs(*ratio - 1) < 0.005) return out;
+// ---- What a model computes
+
+/// Convolutions, matrix products and recurrent layers of one unit of the window. An engine fuses what is
+/// around them, so their number stays where the number of ops does not.
+struct Products {
+  double conv = 0, product = 0, recurrent = 0;
+  double sum() const { return conv + product + recurrent; }
+};
+
+Products products_of(const Side& side) {
+  using analyze::OpClass;
+  Products out;
+  const auto is = [](const Item& item, OpClass op_class) { return item.part == Part::compute(op_class); };
+  for (const Item& item : side.items) {
+    const double calls = static_cast<double>(item.calls) / static_cast<double>(side.units);
+    if (is(item, OpClass::k_conv)) out.conv += calls;
+    if (is(item, OpClass::k_gemm)) out.product += calls;
+    if (is(item, OpClass::k_attention)) out.product += 2 * calls;  // queries by keys, weights by values
+    if (is(item, OpClass::k_recurrent)) out.recurrent += calls;
+  }
+  return out;
+}
+
+/// From 0 to 1: the products that both have over those that any of them has.
+double common_products(const Products& a, const Products& b) {
+  const double common =
+      std::min(a.conv, b.conv) + std::min(a.product, b.product) + std::min(a.recurrent, b.recurrent);
+  const double any =
+      std::max(a.conv, b.conv) + std::max(a.product, b.product) + std::max(a.recurrent, b.recurrent);
+  return any == 0 ? 0 : common / any;
+}
+
+double pieces_per_unit(const Side& side) {
+  double calls = 0;
+  for (const Item& item : side.items) calls += static_cast<double>(item.calls);
+  return calls / static_cast<double>(side.units);
+}
+
+/// One unit of work of a model; a capture may hold any number of them.
+bool is_one_pass(const Side& side) {
+  return side.unit == "step" || side.unit == "inference";
+}
+
+/// Whether both sides compute the same, though their ops differ in number and name.
+class SameWork {
+ public:
+  SameWork(const RunFacts& base, const RunFacts& next, const Side& base_side, const Side& next_side)
+      : products_{products_of(base_side), products_of(next_side)},
+        pieces_{pieces_per_unit(base_side), pieces_per_unit(next_side)},
+        unit_(next_side.unit),
+        other_engine_(has_two_engines(base, next)),
+        by_label_(is_one_model(base, next) && is_one_pass(base_side) && is_one_pass(next_side) &&
+                  !has_other_products()),
+        by_products_(!other_engine_ && has_same_products()) {}
+
+  bool is_shown() const { return by_label_ || by_products_; }
+  /// Of sides that hardly match: another number of products is another model, whatever a few ops of one name
+  /// say.
+  bool is_refuted() const { return has_enough_products() && has_other_products(); }
+  Factor refuting_factor() const {
+    return {kAmountOfWork,    State::kDifferent, common_products(products_[0], products_[1]),
+            products_text(0), products_text(1),  "other numbers of convolutions and matrix products"};
+  }
+  std::string products_text(size_t side) const {
+    return fmt::format("{:.4g} products a {}", products_[side].sum(), unit_);
+  }
+  /// In words, for whoever reads rows op by op.
+  std::string remark() const {
+    const size_t fewer = pieces_[1] < pieces_[0] ? 1 : 0;
+    const std::string who = other_engine_ ? "one model on two engines" : "one model, fused differently";
+    return fmt::format(
+        "{}: {} runs {:.4g} pieces of work a {} where {} runs {:.4g}{}; the times compare, rows op by op do "
+        "not",
+        who, fewer == 1 ? "the new side" : "the base", pieces_[fewer], unit_,
+        fewer == 1 ? "the base" : "the new side", pieces_[1 - fewer],
+        by_products_ ? ", with the same convolutions and matrix products" : "");
+  }
+
+ private:
+  /// A few products are too few to know a model by.
+  bool has_enough_products() const {
+    constexpr double kFewest = 3;
+    return std::min(products_[0].sum(), products_[1].sum()) >= kFewest;
+  }
+  bool has_same_products() const {
+    constexpr double kSame = 0.95;
+    return has_enough_products() && common_products(products_[0], products_[1]) >= kSame;
+  }
+
+  /// Of one engine: a step of training and one of inference bear the same label. Engines may count in ways of
+  /// their own.
+  bool has_other_products() const {
+    constexpr double kMerged = 0.5;  // three products of an attention layer may have become one
+    if (other_engine_ || products_[0].sum() == 0 || products_[1].sum() == 0) return false;
+    return common_products(products_[0], products_[1]) < kMerged;
+  }
+
+  Products products_[2];
+  double pieces_[2];
+  std::string unit_;
+  bool other_engine_, by_label_, by_products_;
+};
+
+// ---- Factors of the work
+
+bool is_same_amount(std::optional<double> ratio) {
+  return ratio && std::abs(*ratio - 1) < 0.005;
+}
+
+Factor amount_factor(std::optional<double> ratio, const std::string& unit) {
+  if (!ratio) return {kAmountOfWork, State::kUnknown, 0.5, {}, {}, "no work of one name on both sides"};
+  Factor out{kAmountOfWork, State::kEqual, 1, "1", fmt::format("{:.3g}", *ratio), {}};
+  if (is_same_amount(ratio)) return out;
   out.state = State::kDifferent;
   out.score = std::min(*ratio, 1 / *ratio);
-  out.words = fmt::format("a {} of the new side has {:.3g} times the calls", next.unit, *ratio);
+  out.words = fmt::format("a {} of the new side has {:.3g} times the calls", unit, *ratio);
   return out;
 }
 
@@ -236,7 +359,7 @@ Factor matched_factor(const Changes& changes) {
 }
 
 void add_versions(const RunFacts& run, std::map<std::string, std::string>& facts) {
-  facts["device"] = devices_of(run);
+  facts["device"] = active_devices(run, "name");
   facts["profiler"] = profilers(run);
   facts["profiler version"] = profiler_versions(run);
   for (const auto& [name, version] : run.document["software"]["versions"].items())
@@ -269,23 +392,74 @@ std::vector<std::string> Comparability::reasons() const {
   return out;
 }
 
-Mode mode_between(const RunFacts& base, const RunFacts& next) {
-  const std::string frameworks[] = {framework_of(base), framework_of(next)};
-  if (frameworks[0] != frameworks[1] && !frameworks[0].empty() && !frameworks[1].empty())
-    return Mode::kOtherBackend;
-  const std::string devices[] = {devices_of(base), devices_of(next)};
-  const bool known = !devices[0].empty() && !devices[1].empty();
-  return known && devices[0] != devices[1] ? Mode::kOtherHardware : Mode::kSame;
+bool is_one_model(const RunFacts& base, const RunFacts& next) {
+  if (label_of(base, "model").empty() || label_of(next, "model").empty()) return false;
+  return std::all_of(std::begin(kWorkloadLabels), std::end(kWorkloadLabels), [&](const char* key) {
+    const std::string before = label_of(base, key), after = label_of(next, key);
+    return before.empty() || after.empty() || before == after;
+  });
 }
+
+Both<std::string> devices_of(const RunFacts& base, const RunFacts& next) {
+  Both<std::string> names{active_devices(base, "name"), active_devices(next, "name")};
+  if (!names.base.empty() && !names.next.empty()) return names;
+  const std::string makers[] = {active_devices(base, "vendor"), active_devices(next, "vendor")};
+  const bool tells = !makers[0].empty() && !makers[1].empty() && makers[0] != makers[1];
+  return tells ? Both<std::string>{makers[0], makers[1]} : names;
+}
+
+Mode mode_between(const RunFacts& base, const RunFacts& next) {
+  const auto devices = devices_of(base, next);
+  const bool known = !devices.base.empty() && !devices.next.empty();
+  const bool other_hardware = known && devices.base != devices.next;
+  if (has_two_engines(base, next) && (other_hardware || !is_one_model(base, next)))
+    return Mode::kOtherBackend;
+  return other_hardware ? Mode::kOtherHardware : Mode::kSame;
+}
+
+namespace {
+
+/// The engines of one model are measured by tools of their own, each in its own way; that is one difference
+/// and not four.
+struct EngineWeights {
+  Weight measured, backend, profiler, window;
+};
+constexpr EngineWeights kOneEngine{{0, 0.9}, {0.3, 1}, {0.7, 1}, {0.2, 1}};
+constexpr EngineWeights kTwoEngines{{0.9, 0.9}, {0.9, 1}, {0.9, 1}, {0.9, 1}};
+
+const EngineWeights& engine_weights(const RunFacts& base, const RunFacts& next) {
+  return is_one_model(base, next) && has_two_engines(base, next) ? kTwoEngines : kOneEngine;
+}
+
+/// Layers one by one and replayed launches are other quantities than a whole inference, whatever the model.
+Weight measured_weight(const RunFacts& base, const RunFacts& next) {
+  for (const RunFacts* run : {&base, &next}) {
+    const std::string way = way_of_measuring(*run);
+    if (way != "trace" && way != "whole inferences") return kOneEngine.measured;
+  }
+  return engine_weights(base, next).measured;
+}
+
+std::string unnamed_device_remark(const Both<std::string>& devices) {
+  if (devices.base.empty() == devices.next.empty()) return "";
+  const bool base = devices.base.empty();
+  return fmt::format("the profile of {} does not name its device: whether it is {}, too, is not known",
+                     base ? "the base" : "the new side", base ? devices.next : devices.base);
+}
+
+}  // namespace
 
 Comparability comparability(const RunFacts& base, const RunFacts& next) {
   Comparability out;
   const auto add = [&](const char* name, auto value_of, Weight weight, const char* words) {
     out.factors.push_back(factor(name, value_of(base), value_of(next), weight, words));
   };
-  add("measured", way_of_measuring, {0, 0.9},
+  const EngineWeights& weights = engine_weights(base, next);
+  add("measured", way_of_measuring, measured_weight(base, next),
       "times of different kinds of measurement are no times of one kind");
-  add("device", devices_of, {0.3, 0.95}, "other hardware");
+  const auto devices = devices_of(base, next);
+  out.factors.push_back(factor("device", devices.base, devices.next, {0.3, 0.95}, "other hardware"));
+  if (auto remark = unnamed_device_remark(devices); !remark.empty()) out.remarks.push_back(std::move(remark));
   add("devices", device_count, {0.4, 1}, "another number of devices");
   for (const char* key : kWorkloadLabels)
     add(
@@ -303,8 +477,8 @@ Comparability comparability(const RunFacts& base, const RunFacts& next) {
   add(
       "software", [](const RunFacts& run) { return versions(run, "driver", false); }, {0.95, 1},
       "other versions");
-  add("backend", framework_of, {0.3, 1}, "another backend");
-  add("profiler", profilers, {0.7, 1}, "another profiler has another cost");
+  add("backend", framework_of, weights.backend, "another backend");
+  add("profiler", profilers, weights.profiler, "another profiler has another cost");
   add("profiler version", profiler_versions, {0.97, 1}, "another version of the profiler");
   add("profiler mode", profiler_mode, {0.8, 1}, "what is recorded besides costs time");
   out.factors.push_back(completeness_factor(base, next));
@@ -314,11 +488,23 @@ Comparability comparability(const RunFacts& base, const RunFacts& next) {
 Comparability comparability(const RunFacts& base, const RunFacts& next, const Side& base_side,
                             const Side& next_side, const Changes& changes) {
   Comparability out = comparability(base, next);
-  out.factors.push_back(factor("window", window_words(base_side), window_words(next_side), {0.2, 1},
-                               "windows of another kind"));
-  out.factors.push_back(shapes_factor(base_side, next_side));
-  out.factors.push_back(amount_factor(changes, base_side, next_side));
-  out.factors.push_back(matched_factor(changes));
+  const auto ratio = work_ratio(changes, base_side, next_side);
+  const Factor matched = matched_factor(changes);
+  const SameWork same(base, next, base_side, next_side);
+  const bool is_fused = same.is_shown() && (!is_same_amount(ratio) || matched.score < 1);
+  out.factors.push_back(factor("window", window_words(base_side), window_words(next_side),
+                               engine_weights(base, next).window, "windows of another kind"));
+  out.factors.push_back(shapes_factor(base_side, next_side, is_fused));
+  if (!is_fused) {
+    const bool refuted = matched.score < 1 && same.is_refuted();
+    out.factors.push_back(refuted ? same.refuting_factor() : amount_factor(ratio, next_side.unit));
+    out.factors.push_back(matched);
+    return out;
+  }
+  out.factors.push_back({kAmountOfWork, State::kEqual, 1, same.products_text(0), same.products_text(1), {}});
+  out.factors.push_back(matched);
+  out.factors.back().score = 1;
+  out.remarks.push_back(same.remark());
   return out;
 }
 

@@ -17,12 +17,14 @@ struct RunFacts {
   std::string run_id;
   nlohmann::json document;                    ///< run.json
   std::map<std::string, std::string> labels;  ///< the values that count
+  std::vector<std::string> files = {};        ///< names of its profiles, without folders
 };
 
 inline constexpr double kComparabilityFloor = 0.5;
 
 struct Comparability {
   std::vector<Factor> factors;
+  std::vector<std::string> remarks = {};  ///< what a comparison of these two cannot carry, in words
   double score() const;
   bool is_enough() const { return score() >= kComparabilityFloor; }
   /// Something about the two makes any comparison of times wrong, in whichever mode.
@@ -31,7 +33,15 @@ struct Comparability {
   std::vector<std::string> reasons() const;
 };
 
+/// Another backend of one model on one device is no mode of its own: its times compare.
 Mode mode_between(const RunFacts& base, const RunFacts& next);
+
+/// Both runs say which model they ran, and say the same; no other label of the workload differs.
+bool is_one_model(const RunFacts& base, const RunFacts& next);
+
+/// Names of the devices that did something, or their makers where only these tell the runs apart. Empty: a
+/// source names none, so the device is not known.
+Both<std::string> devices_of(const RunFacts& base, const RunFacts& next);
 
 /// As far as the runs themselves tell: also whether two repeats are of one kind.
 Comparability comparability(const RunFacts& base, const RunFacts& next);

@@ -15,6 +15,7 @@
 #include "compare/apportion.h"
 #include "compare/difference.h"
 #include "compare/repeats.h"
+#include "compare/sentence.h"
 
 namespace nl::compare {
 namespace {
@@ -166,12 +167,14 @@ class Comparer {
     out.next = side_of(1, next);
     out.mode = mode_;
     out.comparability = score_of(score);
+    out.remarks = score.remarks;
     put_verdict(out, score);
     for (const auto& one : differences(input(0).facts, input(1).facts)) out.differences.push_back(one.text());
     out.statistics = window_statistics();
     out.devices = device_rows(base, next);
     out.totals = {totals_of(base, 0), totals_of(next, 1)};
     if (mode_ != Mode::kSame && !score.is_refused()) out.across = across(base, next);
+    out.sentence = sentence_of(out);
     return out;
   }
 
@@ -180,6 +183,9 @@ class Comparer {
     ComparedSide out;
     out.run_id = input(i).facts.run_id;
     for (const RunSample& sample : runs_[i].samples) out.runs.push_back(sample.run_id);
+    out.files = input(i).facts.files;
+    if (const auto model = input(i).facts.labels.find("model"); model != input(i).facts.labels.end())
+      out.model = model->second;
     out.source = side.source;
     if (!side.device.empty()) out.device = side.device;
     out.window = side.window;

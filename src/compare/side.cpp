@@ -273,10 +273,10 @@ class DeviceSide {
 
 /// Layers of an engine, each with its time of one inference, by name: their order in the engine is not kept.
 Result<std::vector<Item>> layer_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
-  NL_TRY(auto layers, engine_layers(run.connection, run.files, taxonomy, INT64_MAX));
+  NL_TRY(auto engine, engine_layers(run.connection, run.files, taxonomy, INT64_MAX));
   std::vector<Item> items;
-  if (!layers) return items;
-  std::vector<analyze::OpAnswer>& rows = layers->top;
+  if (!engine) return items;
+  std::vector<analyze::OpAnswer>& rows = engine->layers.top;
   std::sort(rows.begin(), rows.end(), [](const analyze::OpAnswer& a, const analyze::OpAnswer& b) {
     return std::tie(a.name, a.op_type) < std::tie(b.name, b.op_type);
   });

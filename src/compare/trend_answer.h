@@ -113,6 +113,7 @@ struct TrendGroup {
   TrendSummary summary;
   std::vector<TrendPoint> points;
   std::vector<TrendChange> change_points;
+  std::optional<std::string> silent;
   /// What the runs have in common: "bert, H100".
   std::string title(std::string_view between) const;
   static constexpr auto fields() {
@@ -121,7 +122,8 @@ struct TrendGroup {
         field("group", &S::group, "value of each key of group_by; null where the runs have none"),
         field("summary", &S::summary, "of the values of its runs"),
         field("points", &S::points, "in the order of time"),
-        field("change_points", &S::change_points, "where the level changed")};
+        field("change_points", &S::change_points, "where the level changed"),
+        field("silent", &S::silent, "why no change is listed; null if one is")};
   }
 };
 
@@ -143,6 +145,7 @@ struct Trend {
   size_t alerts = 0;
   std::vector<TrendGroup> groups;
   std::vector<TrendLeftOut> left_out;
+  std::optional<std::string> silent;
   std::optional<std::string> svg;
   static constexpr auto fields() {
     using S = Trend;
@@ -155,6 +158,8 @@ struct Trend {
         field("alerts", &S::alerts, "changes of the level that have lasted"),
         field("groups", &S::groups, "one series each"),
         field("left_out", &S::left_out, "runs without the figure, by reason"),
+        field("silent", &S::silent,
+              "why nothing can be said of the runs as a whole; null if the groups speak for themselves"),
         field_if_any("svg", &S::svg, "file of the picture")};
   }
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The dimensions of a fingerprint: the meaning, number of columns and weight of each. This is version 1; any
+// The dimensions of a fingerprint: the meaning, number of columns and weight of each. This is version 2; any
 // change here needs a new version, because stored fingerprints would no longer be comparable. See
 // docs/analysis/fingerprint.md.
 
@@ -16,9 +16,9 @@
 
 namespace nl::fingerprint {
 
-inline constexpr int kVersion = 1;
+inline constexpr int kVersion = 2;
 
-/// The idle causes of version 1. Later ones are those of hosts, which have no idle dimension.
+/// The idle causes of version 1 and 2. Later ones are those of hosts, which have no idle dimension.
 inline constexpr size_t kIdleColumns = static_cast<size_t>(analyze::IdleCause::kOutsideOps) + 1;
 
 enum class Dimension : uint8_t {

@@ -25,6 +25,7 @@ Shares named_shares(const Fingerprint& print, const Pieces& pieces, Dimension di
   };
   switch (dimension) {
     case Dimension::classes:
+    case Dimension::layer_classes:
       name([](size_t i) { return analyze::op_class_name(static_cast<analyze::OpClass>(i)); });
       break;
     case Dimension::time:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 #include "base/portable_log.h"
@@ -55,6 +56,7 @@ class Builder {
     add_shapes();
     add_tails();
     add_steps();
+    add_layers();
     return std::move(out_);
   }
 
@@ -294,6 +296,71 @@ class Builder {
     };
     add(Dimension::step_p90, "p90_ns", "fewer than 10 steps");
     add(Dimension::step_p99, "p99_ns", "fewer than 100 steps");
+  }
+
+  // ---- Of the layers of the model
+
+  /// Over all devices. Rows of a stack follow each other, by index.
+  struct LayerSums {
+    int64_t total_ns = 0, in_layers_ns = 0, self_ns = 0;
+    size_t most_layers = 0;
+    double uneven_ns = 0;
+    std::map<std::string, int64_t> classes = {};
+  };
+
+  /// How far the times of a stack's layers are from equal, in time.
+  static double uneven_ns(const std::map<std::string, std::vector<int64_t>>& stacks) {
+    double sum = 0;
+    for (const auto& [name, times] : stacks) {
+      const double whole = static_cast<double>(std::accumulate(times.begin(), times.end(), int64_t{0}));
+      for (const int64_t ns : times)
+        sum += std::abs(static_cast<double>(ns) - whole / static_cast<double>(times.size())) / 2;
+    }
+    return sum;
+  }
+
+  static void add_device_layers(LayerSums& sums, const json& device) {
+    std::map<std::string, std::vector<int64_t>> stacks;
+    for (const json& layer : device.at("layers")) {
+      stacks[layer.at("stack")].push_back(layer.at("device_ns"));
+      sums.self_ns += layer.at("self_ns").get<int64_t>();
+    }
+    size_t layers = 0;
+    for (const auto& [name, times] : stacks) layers += times.size();
+    sums.most_layers = std::max(sums.most_layers, layers);
+    sums.uneven_ns += uneven_ns(stacks);
+    sums.total_ns += device.at("total_ns").get<int64_t>();
+    sums.in_layers_ns += device.at("in_layers_ns").get<int64_t>();
+    for (const auto& [name, ns] : device.at("classes").items()) sums.classes[name] += ns.get<int64_t>();
+  }
+
+  /// A run that does not name its layers need not be without layers.
+  void add_layers() {
+    LayerSums sums;
+    for (const json& device : measures_.at("model_layers").at("devices")) add_device_layers(sums, device);
+    if (sums.in_layers_ns <= 0) {
+      for (const Dimension one : {Dimension::layer_share, Dimension::layer_count})
+        absent(one, "no named layers");
+      return absent_inside_layers("no named layers");
+    }
+    const auto whole = static_cast<double>(sums.total_ns), inside = static_cast<double>(sums.in_layers_ns);
+    set(Dimension::layer_share, inside / whole);
+    set(Dimension::layer_count, portable_log2(static_cast<double>(sums.most_layers)) / 10);
+    if (inside < whole * kLeastCover)
+      return absent_inside_layers("less than half of the time is in named layers");
+    set(Dimension::layer_even, 1 - sums.uneven_ns / inside);
+    set(Dimension::layer_self, static_cast<double>(sums.self_ns) / inside);
+    std::vector<double> classes(kOpClasses);
+    for (const auto& [name, ns] : sums.classes) {
+      const auto known = analyze::find_op_class(name).value_or(analyze::OpClass::k_other);
+      classes[static_cast<size_t>(known)] += static_cast<double>(ns) / inside;
+    }
+    set(Dimension::layer_classes, classes);
+  }
+
+  void absent_inside_layers(const char* why) {
+    for (const Dimension one : {Dimension::layer_even, Dimension::layer_self, Dimension::layer_classes})
+      absent(one, why);
   }
 
   const json& measures_;

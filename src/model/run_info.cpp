@@ -46,7 +46,46 @@ void add_device(std::vector<Device>& devices, Device other, std::optional<int32_
   known->active = known->active || other.active;
 }
 
+bool have_common_rank(const std::vector<Rank>& ranks, const std::vector<Rank>& others) {
+  if (ranks.empty() || others.empty()) return true;
+  return std::any_of(ranks.begin(), ranks.end(), [&](const Rank& one) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const Rank& other) { return one.rank == other.rank; });
+  });
+}
+
+/// Tools put the maker before the name or leave it out.
+bool have_other_names(const Device& one, const Device& other) {
+  if (one.name.empty() || other.name.empty()) return false;
+  return one.name.find(other.name) == std::string::npos && other.name.find(one.name) == std::string::npos;
+}
+
+template <class T>
+bool differ(const std::optional<T>& one, const std::optional<T>& other) {
+  return one && other && *one != *other;
+}
+
+std::string described(const Device& device) {
+  std::string text = device.name.empty() ? "a device without a name" : device.name;
+  if (device.compute_capability) text += " (compute capability " + *device.compute_capability + ")";
+  return text;
+}
+
 }  // namespace
+
+std::optional<std::string> RunInfo::contradiction(const RunInfo& other) const {
+  if (!have_common_rank(ranks, other.ranks)) return std::nullopt;
+  for (const Device& theirs : other.devices) {
+    const auto ours = std::find_if(devices.begin(), devices.end(), [&](const Device& d) {
+      return d.device == theirs.device && (!d.rank || !theirs.rank || *d.rank == *theirs.rank);
+    });
+    if (ours == devices.end()) continue;
+    if (have_other_names(*ours, theirs) || differ(ours->compute_capability, theirs.compute_capability))
+      return "device " + std::to_string(theirs.device) + " is " + described(*ours) + " in one source and " +
+             described(theirs) + " in another";
+  }
+  return std::nullopt;
+}
 
 void RunInfo::add(RunInfo other) {
   if (backend == "unknown") backend = other.backend;

@@ -87,6 +87,10 @@ struct RunInfo {
 
   /// What another source of the same run says. The first to say something counts; clocks are numbered anew.
   void add(RunInfo other);
+
+  /// Why another source cannot be of the same run: the two say different things of one device. Nothing if it
+  /// can. Ranks may well have different devices of one number.
+  std::optional<std::string> contradiction(const RunInfo& other) const;
 };
 
 /// As run.json has them; `active` is false where it does not say.

@@ -8,6 +8,7 @@
 
 #include "base/call_control.h"
 #include "base/json_schema.h"
+#include "ops/budget.h"
 
 namespace nl::ops {
 namespace {
@@ -109,7 +110,10 @@ Result<Outcome> checked_call(std::string_view name, json parameters, Context& co
   NL_CHECK(check_parameters(*operation, parameters));
   fill_defaults(parameters_schema(*operation)["properties"], parameters);
   NL_CHECK(check_rights(*operation, parameters, context));
-  return run_in_scope(*operation, parameters, context);
+  NL_TRY(auto outcome, run_in_scope(*operation, parameters, context));
+  if (parameters.contains("budget"))
+    NL_CHECK(cut_to_budget(*operation, parameters["budget"], context, outcome));
+  return outcome;
 }
 
 Error bug_of_ours(const char* what) {

@@ -11,8 +11,8 @@ namespace nl::ops {
 
 /// Checks the parameters against the operation's schema, fills in its defaults, holds the call against the
 /// rights of the context, and runs it. bad_input names the JSON pointers of wrong parameters; permission says
-/// which right is missing; an exception becomes an error. Any thread may call, each with a context of its
-/// own.
+/// which right is missing; an exception becomes an error. The answer is cut to the parameter `budget`, if
+/// there is one. Any thread may call, each with a context of its own.
 Result<Outcome> call(std::string_view operation, nlohmann::json parameters, Context& context);
 
 /// The strongest effect that a call with these parameters may have.

@@ -19,13 +19,42 @@ const json& run_parameter() {
   return property;
 }
 
-json completed(std::string_view text) {
-  json schema = json::parse(text);
+const json& budget_parameter() {
+  static const json property = {
+      {"type", "integer"},
+      {"minimum", 100},
+      {"maximum", 10'000'000},
+      {"description",
+       "most tokens, of 4 bytes, of the JSON answer; what matters least is left out and counted"}};
+  return property;
+}
+
+json completed(const Operation& operation) {
+  json schema = json::parse(operation.parameters);
   for (auto& property : schema["properties"]) {
     if (property.contains("x-run") && !property.contains("type")) property.update(run_parameter());
   }
+  if (has_budget(operation)) schema["properties"]["budget"] = budget_parameter();
   return schema;
 }
+
+/// One document of each operation, made when it is first asked for and kept for the life of the process.
+class Documents {
+ public:
+  explicit Documents(json (*make)(const Operation&)) : make_(make) {}
+
+  const json& of(const Operation& operation) {
+    const std::lock_guard lock(mutex_);
+    const auto known = made_.find(operation.name);
+    if (known != made_.end()) return known->second;
+    return made_.emplace(operation.name, make_(operation)).first->second;
+  }
+
+ private:
+  json (*make_)(const Operation&);
+  std::mutex mutex_;
+  std::map<std::string_view, json> made_;
+};
 
 }  // namespace
 
@@ -43,12 +72,18 @@ const Operation* find_operation(std::string_view name) {
 }
 
 const json& parameters_schema(const Operation& operation) {
-  static std::mutex mutex;
-  static std::map<std::string_view, json> schemas;
-  const std::lock_guard lock(mutex);
-  const auto known = schemas.find(operation.name);
-  if (known != schemas.end()) return known->second;
-  return schemas.emplace(operation.name, completed(operation.parameters)).first->second;
+  static Documents schemas(completed);
+  return schemas.of(operation);
+}
+
+const json& result_schema(const Operation& operation) {
+  static Documents schemas([](const Operation& one) { return json::parse(one.result.text()); });
+  return schemas.of(operation);
+}
+
+bool has_budget(const Operation& operation) {
+  if (!operation.cuts.empty()) return true;
+  return operation.effect == Effect::kRead && operation.stream != Stream::kBytes;
 }
 
 const char* effect_name(Effect effect) {

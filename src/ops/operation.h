@@ -8,6 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,6 +105,7 @@ struct Outcome {
   std::vector<std::string> warnings = {};
   std::vector<SuggestedCall> next = {};  ///< calls worth making next
   int exit_code = 0;                     ///< 1: a gate failed, 2: some inputs were bad
+  nlohmann::json left_out = nullptr;     ///< what a budget cut from `data`; null: nothing, see ops/budget.h
   nlohmann::json shown = nullptr;        ///< what only the text for people needs; in no envelope
   std::any answer = {};  ///< the struct that `data` was written from, for the text; see answer_of
 };
@@ -139,6 +141,17 @@ struct TextStyle {
   bool color = false;
   int width = 100;
   bool breaks_lines = false;  ///< a terminal: a list that does not fit is broken between its items
+  bool is_brief = false;      ///< conclusions alone, of operations whose text is longer than a screen
+};
+
+inline constexpr int64_t kKeepAll = INT64_MAX;         ///< of a Cut: the place is named and stays
+inline constexpr std::string_view kOldestFirst = "/";  ///< of a Cut: rows by time, the first goes first
+
+/// A part of an answer that a budget may cut.
+struct Cut {
+  std::string_view where;    ///< JSON pointer in `data`; * stands for every row of a list
+  int64_t keep = 0;          ///< rows that stay, unless a later cut names the place again
+  std::string_view by = {};  ///< key that says how much a row matters; without it the last row goes first
 };
 
 struct Operation {
@@ -164,6 +177,8 @@ struct Operation {
   Effect effect;  ///< of a call without parameters that have an effect of their own
   Reach reach;
   Stream stream = Stream::kNone;
+  /// What a budget cuts, the least important first. Sections of which no part is named here go before.
+  std::span<const Cut> cuts = {};
   /// Called by the door alone, with parameters that follow the schema and are complete.
   Result<Outcome> (*run)(Context& context, const nlohmann::json& parameters);
   /// What a person sees on a terminal.
@@ -176,6 +191,13 @@ const Operation* find_operation(std::string_view name);
 
 /// Its schema of parameters, complete and parsed once; any thread may ask.
 const nlohmann::json& parameters_schema(const Operation& operation);
+
+/// JSON Schema of its `data`, parsed once; any thread may ask.
+const nlohmann::json& result_schema(const Operation& operation);
+
+/// Does it take the parameter `budget`? All that read do, unless their answer is a stream of bytes, and those
+/// that say what may be cut. The parameter is added to their schemas; the door sees to it.
+bool has_budget(const Operation& operation);
 
 const char* effect_name(Effect effect);
 

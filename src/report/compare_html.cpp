@@ -22,11 +22,17 @@ std::string verdict_html(const Comparison& comparison) {
                      html_name(comparison.unit, 80), html(change_words(comparison)));
 }
 
+std::string sentence_html(const Comparison& comparison) {
+  if (comparison.sentence.empty()) return "";
+  return "<p class=\"sentence\"><strong>" + html_name(sentence(comparison.sentence), 1000) + ".</strong></p>";
+}
+
 std::string reasons_html(const Comparison& comparison) {
-  if (comparison.reasons.empty()) return "";
+  if (comparison.reasons.empty() && comparison.remarks.empty()) return "";
   std::string out = "<ul class=\"summary\">";
-  for (const std::string& reason : comparison.reasons)
-    out += "<li>" + html_name(sentence(reason), 2000) + "</li>";
+  for (const auto* lines : {&comparison.reasons, &comparison.remarks}) {
+    for (const std::string& line : *lines) out += "<li>" + html_name(sentence(line), 2000) + "</li>";
+  }
   return out + "</ul>";
 }
 
@@ -53,10 +59,11 @@ std::string score_html(const Comparison& comparison) {
 }
 
 std::string summary_html(const Comparison& comparison) {
-  return "<section id=\"summary\"><h2>Verdict</h2><div class=\"card\">" + verdict_html(comparison) +
-         reasons_html(comparison) + gate_html(comparison) + across_html(comparison) + "<p>" +
-         html(sentence(tested_words(comparison.statistics))) + "; figures of " +
-         html_name(unit_words(comparison), 200) + ".</p>" + score_html(comparison) + "</div></section>\n";
+  return "<section id=\"summary\"><h2>Verdict</h2><div class=\"card\">" + sentence_html(comparison) +
+         verdict_html(comparison) + reasons_html(comparison) + gate_html(comparison) +
+         across_html(comparison) + "<p>" + html(sentence(tested_words(comparison.statistics))) +
+         "; figures of " + html_name(unit_words(comparison), 200) + ".</p>" + score_html(comparison) +
+         "</div></section>\n";
 }
 
 std::string navigation_html(const std::vector<Chapter>& chapters) {
@@ -85,15 +92,26 @@ std::string hardware_words(const Comparison& comparison) {
   return "";
 }
 
+/// Model and file of both sides; nothing if neither is known.
+std::string names_html(const Comparison& comparison) {
+  const std::string base = side_words(comparison.base), next = side_words(comparison.next);
+  if (base.empty() && next.empty()) return "";
+  const auto shown = [](const std::string& words) {
+    return words.empty() ? "unnamed" : html_name(words, 300);
+  };
+  return fmt::format("<p class=\"facts\">Base: <strong>{}</strong>; new: <strong>{}</strong></p>",
+                     shown(base), shown(next));
+}
+
 std::string header_html(const Comparison& comparison, const std::vector<Chapter>& chapters) {
   const ComparedSide &base = comparison.base, &next = comparison.next;
   std::string facts = "Base: " + window_words(base);
   facts += window_words(base) == window_words(next) ? "; the same of the new side"
                                                     : "; new: " + window_words(next);
   return fmt::format(
-      "<header><h1>Comparison of {} with {}</h1><p class=\"facts\">{}</p>{}</header>\n<main>\n",
-      html(short_run(base)), html(short_run(next)), html_name(facts + hardware_words(comparison), 400),
-      navigation_html(chapters));
+      "<header><h1>Comparison of {} with {}</h1>{}<p class=\"facts\">{}</p>{}</header>\n<main>\n",
+      html(short_run(base)), html(short_run(next)), names_html(comparison),
+      html_name(facts + hardware_words(comparison), 400), navigation_html(chapters));
 }
 
 void add_side(Table& table, const char* title, const ComparedSide& side) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct TestCase {
   State state = State::kPassed;
   std::string message = {};
   std::string failure = "regression";  ///< why it failed, if it did
+  bool is_judged = true;               ///< false: it says something and decides nothing
   std::vector<std::pair<std::string, std::string>> properties = {};
 };
 
@@ -90,7 +92,9 @@ TestCase window_case(const Comparison& comparison) {
   test.state = state_of(comparison.verdict);
   if (!comparison.reasons.empty()) test.message += ": " + joined(comparison.reasons);
   if (!comparison.gate) return test;
-  test.state = comparison.gate->passed ? State::kPassed : State::kFailed;
+  const auto& failed_on = comparison.gate->failed_on;
+  const bool failed = std::find(failed_on.begin(), failed_on.end(), compare::kGateWindow) != failed_on.end();
+  test.state = failed ? State::kFailed : State::kPassed;
   test.message += ": " + comparison.gate->reason;
   if (comparison.verdict != Verdict::kRegression) test.failure = "gate";
   return test;
@@ -105,11 +109,14 @@ std::string row_message(const Row& row) {
   return statistics.reason ? out + ": " + *statistics.reason : out;
 }
 
-/// Of two sides that cannot be compared, nothing can be a regression.
-TestCase judged_case(const char* group, std::string name, const Row& row, const Comparison& comparison) {
-  TestCase test{group, std::move(name), row.new_ns, State::kSkipped, row_message(row)};
+/// A part or a change says where the difference is. What is decided is the window and the limits: a part that
+/// became slower while the window did not is no failure.
+TestCase informative_case(const char* group, std::string name, const Row& row, const Comparison& comparison) {
+  TestCase test{group, std::move(name), row.new_ns, State::kPassed, row_message(row)};
   add_figures(test, row);
-  if (comparison.verdict != Verdict::kIncomparable) test.state = state_of(row.statistics.verdict);
+  test.is_judged = false;
+  const bool is_told = state_of(row.statistics.verdict) != State::kSkipped;
+  if (comparison.verdict == Verdict::kIncomparable || !is_told) test.state = State::kSkipped;
   return test;
 }
 
@@ -137,13 +144,14 @@ std::vector<TestCase> cases_of(const Comparison& comparison) {
   for (const LimitCheck& limit : comparison.expectations) tests.push_back(limit_case(limit));
   for (const PartRow& part : comparison.parts) {
     if (part.statistics)
-      tests.push_back(judged_case("part", part_title(part),
-                                  {part.base_ns, part.new_ns, part.delta_ns, *part.statistics}, comparison));
+      tests.push_back(informative_case("part", part_title(part),
+                                       {part.base_ns, part.new_ns, part.delta_ns, *part.statistics},
+                                       comparison));
   }
   const auto names = change_names(comparison);
   for (size_t i = 0; i < names.size(); i++) {
     const ChangeRow& change = comparison.changes[i];
-    if (change.statistics) tests.push_back(judged_case("change", names[i], row_of(change), comparison));
+    if (change.statistics) tests.push_back(informative_case("change", names[i], row_of(change), comparison));
   }
   return tests;
 }
@@ -164,7 +172,8 @@ std::string property_xml(const std::string& name, const std::string& value) {
 
 std::string state_xml(const TestCase& test) {
   if (test.state == State::kSkipped) return fmt::format("<skipped message=\"{}\"/>", xml(test.message));
-  if (test.state == State::kPassed) return "";
+  if (test.state == State::kPassed)
+    return test.is_judged ? "" : fmt::format("<system-out>{}</system-out>", xml(test.message));
   return fmt::format("<failure type=\"{1}\" message=\"{0}\">{0}</failure>", xml(test.message), test.failure);
 }
 
@@ -179,7 +188,8 @@ std::string case_xml(const TestCase& test) {
 }
 
 std::string suite_properties(const Comparison& comparison, const CompareProvenance& provenance) {
-  std::string out = property_xml("verdict", std::string(stats::verdict_name(comparison.verdict))) +
+  std::string out = property_xml("sentence", comparison.sentence) +
+                    property_xml("verdict", std::string(stats::verdict_name(comparison.verdict))) +
                     property_xml("mode", std::string(compare::mode_name(comparison.mode))) +
                     property_xml("comparability", number_text(comparison.comparability.score)) +
                     property_xml("window", comparison.base.window) + property_xml("unit", comparison.unit);

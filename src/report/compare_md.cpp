@@ -19,6 +19,20 @@ std::string folded(const std::string& title, const std::string& body) {
   return "<details><summary>" + title + "</summary>\n\n" + body + "\n</details>\n";
 }
 
+std::string sentence_line(const Comparison& comparison) {
+  if (comparison.sentence.empty()) return "";
+  return "**" + markdown(visible(sentence(comparison.sentence), 1000)) + ".**\n";
+}
+
+/// What both sides are, behind the command; nothing if neither is known.
+std::string sides_text(const Comparison& comparison) {
+  const std::string base = side_words(comparison.base), next = side_words(comparison.next);
+  if (base.empty() && next.empty()) return "";
+  const auto shown = [](const std::string& words) { return markdown(visible(words, 200)); };
+  return fmt::format("; base: {}; new: {}", base.empty() ? "unnamed" : shown(base),
+                     next.empty() ? "unnamed" : shown(next));
+}
+
 /// With the gate, where one was asked.
 std::string verdict_line(const Comparison& comparison) {
   std::string out = "**" + headline(comparison) + "**; " + tested_words(comparison.statistics) + ".";
@@ -27,10 +41,13 @@ std::string verdict_line(const Comparison& comparison) {
                            markdown(comparison.gate->reason));
 }
 
+/// Reasons of the verdict, and what the times cannot carry.
 std::string reasons_line(const Comparison& comparison) {
   std::string out;
   for (size_t i = 0; i < std::min(comparison.reasons.size(), kReasons); i++)
     out += (i == 0 ? "" : "; ") + markdown(visible(comparison.reasons[i]));
+  for (const std::string& remark : comparison.remarks)
+    out += (out.empty() ? "" : ". ") + markdown(visible(sentence(remark), 400));
   return out.empty() ? "" : "\n" + sentence(out) + ".\n";
 }
 
@@ -91,16 +108,17 @@ std::string comparability_details(const Comparison& comparison, const ComparePro
                                         ratio_text(comparison.comparability.score, 2));
   return folded(title, factors_line(comparison) + differences_line(comparison) + "\n" +
                            markdown_name(provenance.command, 20000) + " with neurolens " +
-                           markdown(provenance.tool_version) + "\n");
+                           markdown(provenance.tool_version) + sides_text(comparison) + "\n");
 }
 
 }  // namespace
 
 std::string compare_markdown(const Comparison& comparison, const CompareProvenance& provenance) {
   const Table parts = short_parts_table(comparison, kShownParts);
-  return verdict_line(comparison) + reasons_line(comparison) + limits_line(comparison) +
-         (parts.empty() ? "" : "\n" + parts.markdown()) + "\n" + work_details(comparison) +
-         comparability_details(comparison, provenance) + "\n<!-- neurolens compare -->\n";
+  return sentence_line(comparison) + verdict_line(comparison) + reasons_line(comparison) +
+         limits_line(comparison) + (parts.empty() ? "" : "\n" + parts.markdown()) + "\n" +
+         work_details(comparison) + comparability_details(comparison, provenance) +
+         "\n<!-- neurolens compare -->\n";
 }
 
 }  // namespace nl::report

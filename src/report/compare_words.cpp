@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/number_text.h"
+#include "report/head_labels.h"
 
 namespace nl::report {
 
@@ -48,6 +49,10 @@ std::string interval_words(const stats::Interval& interval) {
 }
 
 }  // namespace
+
+std::string side_words(const compare::ComparedSide& side) {
+  return head_words(side.model.value_or(""), side.files);
+}
 
 std::string verdict_title(stats::Verdict verdict) {
   return sentence(with_blanks(stats::verdict_name(verdict)));

@@ -15,6 +15,8 @@ struct CompareProvenance {
   std::string command;  ///< that gives the comparison again
 };
 
+/// What a side is, for people: "resnet50, nw0.json.gz", as far as that is known.
+std::string side_words(const compare::ComparedSide& side);
 /// no_change -> No change
 std::string verdict_title(stats::Verdict verdict);
 /// With a capital letter at its begin.

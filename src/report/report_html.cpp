@@ -133,6 +133,12 @@ std::string outside_html(const analyze::WindowAnswer& window) {
   return outside.empty() ? "" : "<p class=\"facts\">" + html(outside) + "</p>";
 }
 
+/// What the run is of: the model and the file, where they are known.
+std::string names_html(const Report& report) {
+  const std::string names = head_words(report);
+  return names.empty() ? "" : "<p class=\"facts\"><strong>" + html_name(names, 300) + "</strong></p>";
+}
+
 std::string labels_html(const Report& report) {
   std::string out;
   for (const auto& [key, value, origin] : head_labels(report)) {
@@ -151,8 +157,8 @@ std::string html_document(const Report& report) {
   std::string out =
       page_head(title_with("NeuroLens report of run " + id.substr(0, 12), hardware_words(report)));
   out += fmt::format(
-      "<header><h1>Report of run {}</h1><p class=\"facts\">Window {}{}, {}</p>{}{}{}</header>\n<main>\n",
-      html(id.substr(0, 12)), html_name(window.name, 80), html(hardware_words(report)),
+      "<header><h1>Report of run {}</h1>{}<p class=\"facts\">Window {}{}, {}</p>{}{}{}</header>\n<main>\n",
+      html(id.substr(0, 12)), names_html(report), html_name(window.name, 80), html(hardware_words(report)),
       html(window_words(window)), outside_html(window), labels_html(report), navigation_html(chapters));
   out += summary_html(report) + window_html(report) + findings_html(report);
   for (const Chapter& chapter : chapters) {

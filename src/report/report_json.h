@@ -74,6 +74,7 @@ struct Report {
   std::string schema = kReportSchema;
   ReportTool tool = {};
   ReportedRun run = {};
+  std::vector<std::string> files = {};               ///< names of the profiles, without folders
   std::map<std::string, ReportedLabel> labels = {};  ///< those that count
   nlohmann::json options = {};                       ///< of the analysis, as given
   int64_t top = 10;                                  ///< rows of tables in reports that do not show all
@@ -86,11 +87,11 @@ struct Report {
 
   static constexpr auto fields() {
     using R = Report;
-    return std::tuple{field("schema", &R::schema),     field("tool", &R::tool),
-                      field("run", &R::run),           field("labels", &R::labels),
-                      field("options", &R::options),   field("top", &R::top),
-                      field("metrics", &R::metrics),   field("figures", &R::figures),
-                      field("analysis", &R::analysis), field("summary", &R::summary)};
+    return std::tuple{
+        field("schema", &R::schema),     field("tool", &R::tool),       field("run", &R::run),
+        field("files", &R::files),       field("labels", &R::labels),   field("options", &R::options),
+        field("top", &R::top),           field("metrics", &R::metrics), field("figures", &R::figures),
+        field("analysis", &R::analysis), field("summary", &R::summary)};
   }
 };
 

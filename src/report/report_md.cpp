@@ -65,7 +65,8 @@ std::string labels_text(const Report& report) {
 std::string title_text(const Report& report, const std::string& what) {
   const analyze::WindowAnswer& window = report.analysis.window;
   const std::string outside = outside_words(window);
-  return "# " + what + "\n\n" +
+  const std::string names = head_words(report);
+  return "# " + what + "\n\n" + (names.empty() ? "" : "Of " + markdown_name(names, 300) + ".\n\n") +
          fmt::format("Run `{}`, window {}, {}.{}\n\n", report.run.run_id, markdown_name(window.name, 80),
                      markdown(window_words(window)), outside.empty() ? "" : " " + markdown(outside)) +
          labels_text(report);

@@ -161,6 +161,33 @@ Section modules(const Report& report, const DeviceAnswer& device) {
   return section;
 }
 
+constexpr size_t kLayersInTable = 200;
+
+/// The layers of the model, in their order, and what lies in none of them.
+Section model_layers(const std::string& id, const analyze::DeviceLayers& data) {
+  Section section{"model-layers-" + id, "Layers of the model"};
+  section.table.columns = {"Stack", "Layer",   "Total ms", "Self ms", "Kernels",
+                           "Calls", "Mean ms", "Share",    ""};
+  const size_t most = std::min(data.layers.size(), kLayersInTable);
+  for (size_t i = 0; i < most; i++) {
+    const analyze::ModelLayer& row = data.layers[i];
+    section.table.rows.push_back({name(row.stack), count(row.index), milliseconds(row.device_ns),
+                                  milliseconds(row.self_ns), count(row.kernels), count(row.calls),
+                                  milliseconds(row.mean_ns()), share(row.share), share_bar(row.share)});
+  }
+  const std::optional<double> outside =
+      data.total_ns == 0
+          ? std::nullopt
+          : std::optional(static_cast<double>(data.outside_ns) / static_cast<double>(data.total_ns));
+  section.table.rows.push_back({words("(in no layer)"), words("-"), milliseconds(data.outside_ns), words("-"),
+                                count(data.outside_kernels), words("-"), words("-"), share(outside),
+                                share_bar(outside)});
+  for (const analyze::Remark& remark : data.remarks) section.notes.push_back(remark.text);
+  section.table.more =
+      more_text(data.layers.size() + static_cast<size_t>(data.not_shown.rows), most, "more layer");
+  return section;
+}
+
 std::string not_in_plot(const analyze::RooflineAnswer& roofline) {
   const auto no_operations = std::count_if(roofline.ops.begin(), roofline.ops.end(),
                                            [](const analyze::RooflineOp& op) { return op.flops == 0; });
@@ -281,6 +308,9 @@ Chapter device_chapter(const Report& report, const DeviceAnswer& device) {
   }
   if (!rows_of(analysis.top_ops, device.on).empty()) sections.push_back(ops(report, device));
   if (!rows_of(analysis.top_modules, device.on).empty()) sections.push_back(modules(report, device));
+  for (const analyze::DeviceLayers& layers : analysis.model_layers.devices) {
+    if (layers.on == device.on) sections.push_back(model_layers(device_id(device.on), layers));
+  }
   if (!device.is_host()) sections.push_back(roofline(report, device));
   if (device.memory) sections.push_back(memory(report, device));
   if (!analysis.steps.list.empty()) sections.push_back(steps(report, device));
@@ -357,7 +387,11 @@ Chapter layers_chapter(const Report& report, const analyze::EngineLayers& layers
   section.notes.push_back(fmt::format("{}, {} with times: {} in total.", counted(layers.count, "layer"),
                                       grouped(layers.timed), duration_text(layers.total_ns)));
   section.table.more = more_text(layers.top.size(), most, "more layer");
-  return {"engine", "Engine", {section}};
+  Chapter chapter{"engine", "Engine", {section}};
+  for (const analyze::DeviceLayers& of_model : report.analysis.model_layers.devices) {
+    if (!of_model.on) chapter.sections.push_back(model_layers("engine", of_model));
+  }
+  return chapter;
 }
 
 Cell percent_cell(const std::optional<double>& percent) {

@@ -60,6 +60,7 @@ void add_fact(Table& table, const std::string& what, const json& value) {
 
 std::string op_label(const OpAnswer& row) {
   const char* suffix = row.owner == analyze::Owner::kGraphLaunch ? " (graph)"
+                       : row.owner == analyze::Owner::kGraphOp   ? " (in graph)"
                        : row.owner == analyze::Owner::kCall      ? " (no op)"
                                                                  : "";
   return row.name + suffix;

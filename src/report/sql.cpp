@@ -293,7 +293,8 @@ string modules_sql(const DeviceAnswer& device, const std::vector<Piece>& pieces,
         THEN regexp_replace(substr(s.name, 12), '_[0-9]*$', '') || CASE up.path WHEN '' THEN '' ELSE ' / ' END || up.path
         ELSE up.path END
     FROM up JOIN spans s ON s.span_id = up.span)
-SELECT nullif(up.path, '') AS path, sum(i.ns)::BIGINT AS device_ns, count(*) AS kernels
+SELECT CASE WHEN i.launch IS NULL THEN '(launch not in the capture)' ELSE nullif(up.path, '') END AS path,
+  sum(i.ns)::BIGINT AS device_ns, count(*) AS kernels
 FROM inside i LEFT JOIN up ON up.launch = i.launch AND up.span IS NULL
 GROUP BY 1 ORDER BY device_ns DESC, path NULLS FIRST LIMIT {})",
                            top);

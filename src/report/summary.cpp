@@ -1,12 +1,15 @@
 #include "report/summary.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/number_text.h"
+#include "report/compare_words.h"
 #include "report/device_label.h"
 #include "report/escape.h"
+#include "report/serving_words.h"
 
 namespace nl::report {
 namespace {
@@ -17,6 +20,7 @@ using analyze::Metric;
 
 constexpr size_t kNameInSentence = 80;
 constexpr size_t kRemark = 1000;
+constexpr double kNearlyAll = 0.995;
 
 std::string shown(const std::string& name) {
   return visible(name, kNameInSentence);
@@ -45,6 +49,7 @@ class Summary {
     add_recorded();
     add_counters();
     add_steps();
+    add_serving();
     add_findings();
     add_unknown();
     return std::move(list_);
@@ -88,6 +93,10 @@ class Summary {
   }
 
   void add_remarks() {
+    if (analysis_.undecided)
+      say("The capture cannot tell what limits the run: " + visible(analysis_.undecided->text, kRemark),
+          "window");
+    for (const analyze::Remark& remark : analysis_.notes) say(visible(remark.text, kRemark), "window");
     for (const analyze::Remark& remark : analysis_.host_remarks) say(visible(remark.text, kRemark), "window");
     if (!analysis_.layers) return;
     for (const analyze::Remark& remark : analysis_.layers->remarks)
@@ -131,6 +140,8 @@ class Summary {
     if (first.achieved_occupancy_pct)
       text += fmt::format(", with an occupancy of {:.1f} %", *first.achieved_occupancy_pct);
     say(text + ".", "counters");
+    for (const analyze::KernelDiagnosis& one : counters->diagnosis)
+      say(shown(one.label) + ": " + visible(one.text, kRemark), "counters");
   }
 
   void add_top_kernel(const DeviceAnswer& device) {
@@ -142,11 +153,21 @@ class Summary {
         "kernels-" + device_id(device.on));
   }
 
+  /// What a ranking of ops leaves out.
+  std::string ignored_words(const DeviceAnswer& device) const {
+    for (const analyze::CoverageAnswer& row : analysis_.coverage) {
+      if (!(row.on == device.on) || !row.with_op || *row.with_op > kNearlyAll) continue;
+      return fmt::format(" {} of the kernel time has no op, so the ranking ignores it.",
+                         percent_text(1 - *row.with_op));
+    }
+    return "";
+  }
+
   void add_top_op(const DeviceAnswer& device) {
     for (const analyze::OpAnswer* row : rows_of(analysis_.top_ops, device.on)) {
       if (row->owner != analyze::Owner::kOp || !row->share) continue;
-      return say(fmt::format("The op with the most time is {}: {} of the time of all of them.",
-                             shown(row->name), percent_text(*row->share)),
+      return say(fmt::format("The op with the most time is {}: {} of the device time.{}", shown(row->name),
+                             percent_text(*row->share), ignored_words(device)),
                  "ops-" + device_id(device.on));
     }
   }
@@ -180,6 +201,20 @@ class Summary {
     say(fmt::format("The window has {} (by {}) with a median of {}.", counted(count, "step"),
                     analysis_.steps.source, duration_text(static_cast<int64_t>(*median))),
         "steps-" + device_id(device.on));
+  }
+
+  void add_serving() {
+    for (const analyze::ServingRow& row : analysis_.serving) {
+      std::string text = fmt::format("{}: {} of {}", sentence(serving_words(row)), counted(row.steps, "step"),
+                                     duration_text(row.median_ns));
+      if (row.tokens_per_s)
+        text += fmt::format(", {} tokens per second", grouped(static_cast<int64_t>(*row.tokens_per_s + 0.5)));
+      const std::vector<std::string> classes = class_shares(row.classes);
+      if (!classes.empty()) text += fmt::format("; time of the kernels: {}", fmt::join(classes, ", "));
+      say(text + ".", "window");
+    }
+    for (const analyze::ModelRoofRow& row : analysis_.model_roof.rows)
+      say(sentence(roof_title(row)) + ": " + model_roof_words(row), "window");
   }
 
   void add_findings() {

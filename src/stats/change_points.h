@@ -1,7 +1,8 @@
 #pragma once
 // Finds where the level of a series changes. Method: E-divisive over windows, where each split is tested with
 // Student's t instead of permutations (so that equal input gives equal output), followed by a strict pruning
-// of all splits found. Appending a value only evaluates the windows that contain it. Details and limits:
+// of all splits found. On demand, 5 values or more that all lie beyond 5 or more before them are a change,
+// too. Appending a value only evaluates the windows that contain it. Details and limits:
 // docs/analysis/statistics.md.
 
 #include <cstddef>
@@ -15,7 +16,14 @@ struct ChangePointOptions {
   double p = 0.001;          ///< a split is kept below it; found below ten times it
   double min_magnitude = 0;  ///< of |after / before - 1| of the medians
   size_t persistence = 2;    ///< values behind a change before it is worth an alert
+  /// Also list changes that a few values show which do not overlap. For runs; steps of one run are too much
+  /// alike for that.
+  bool separated = false;
 };
+
+/// Values on each side of a change that values which do not overlap show by themselves: by chance that
+/// happens at most in one series of a hundred.
+inline constexpr size_t kSeparatedValues = 5;
 
 struct ChangePoint {
   size_t at = 0;      ///< the first value of the new level
@@ -53,6 +61,7 @@ class ChangePointSeries {
   std::vector<size_t> all_splits() const;
   /// Correlation of neighbours near a place, from 0 to 0.8.
   double memory_near(size_t at) const;
+  void add_separated(std::vector<ChangePoint>& points) const;
   void add_last_value(std::vector<ChangePoint>& points) const;
 
   ChangePointOptions options_;
@@ -63,5 +72,11 @@ class ChangePointSeries {
 
 std::vector<ChangePoint> find_change_points(const std::vector<double>& values,
                                             const ChangePointOptions& options = {});
+
+/// How much values next to each other differ, as a deviation; a change of level hardly touches it.
+double spread_of(const std::vector<double>& values);
+/// The smallest lasting change in the middle of these values that the test would just see, as far as their
+/// spread is all that counts. Wants 4 values or more.
+double least_visible_change(const std::vector<double>& values, const ChangePointOptions& options = {});
 
 }  // namespace nl::stats

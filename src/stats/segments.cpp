@@ -75,6 +75,29 @@ size_t best_split(Segment segment, size_t least) {
   return best;
 }
 
+size_t separated_split(Segment segment, size_t least) {
+  const size_t n = segment.size();
+  if (n < 2 * least) return n;
+  std::vector<double> least_behind(n), most_behind(n);  // from a place to the end
+  for (size_t i = n; i-- > 0;) {
+    const double value = segment.begin[i];
+    least_behind[i] = i + 1 == n ? value : std::min(value, least_behind[i + 1]);
+    most_behind[i] = i + 1 == n ? value : std::max(value, most_behind[i + 1]);
+  }
+  double least_before = segment.begin[0], most_before = segment.begin[0], widest = 0;
+  size_t best = n;
+  for (size_t at = 1; at + least <= n; at++) {
+    const double gap = std::max(least_behind[at] - most_before, least_before - most_behind[at]);
+    if (at >= least && gap > widest) {
+      widest = gap;
+      best = at;
+    }
+    least_before = std::min(least_before, segment.begin[at]);
+    most_before = std::max(most_before, segment.begin[at]);
+  }
+  return best;
+}
+
 namespace {
 
 /// By how much the variance of a mean of n values exceeds variance / n.

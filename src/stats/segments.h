@@ -18,6 +18,9 @@ double median_of(Segment segment);
 /// Where the energy distance between both sides is greatest, each of `least` values or more; the size if the
 /// segment is too short.
 size_t best_split(Segment segment, size_t least);
+/// Where all values on one side lie above all on the other, each side of `least` values or more; of several
+/// such places the one with the widest gap. The size if there is none.
+size_t separated_split(Segment segment, size_t least);
 /// Two-sided Student test of two means; 1 if there is nothing to test with. `memory`: correlation of
 /// neighbours, which makes a mean less sure than the number of its values says.
 double mean_test(Segment left, Segment right, double memory = 0);

@@ -100,12 +100,15 @@ TEST_F(Query, FailsTheSameInAProcessOfItsOwn) {
   }
 }
 
-TEST_F(Query, StopsTooManyRowsInAProcessOfItsOwn) {
+TEST_F(Query, CountsTooManyRowsInAProcessOfItsOwn) {
   store::SqlWorkers workers(options());
-  const auto outcome = ask(with(workers), "SELECT * FROM range(1000000)");
-  ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(outcome->data["rows"].size(), 100'000u);
-  EXPECT_EQ(outcome->data["truncated"], true);
+  for (const auto& [limit, shown] : {std::pair{0, 100'000}, std::pair{5, 5}}) {
+    const auto outcome = ask(with(workers), "SELECT * FROM range(1000000)", {{"limit", limit}});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->data["rows"].size(), static_cast<size_t>(shown));
+    EXPECT_EQ(outcome->data["rows_left_out"], 1'000'000 - shown);
+    EXPECT_EQ(outcome->data["truncated"], true);
+  }
 }
 
 TEST_F(Query, EndsAtItsLimitEvenIfTheEngineIsDeaf) {

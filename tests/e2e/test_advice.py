@@ -11,7 +11,6 @@ import score
 
 # What is known to fall short, with the reason. Nothing may be added without one.
 WRONG_LIMITER = {
-    "dlrm_8rank": "the rank with the largest share speaks for the job: 0.781, against at most 0.78 over all ranks",
     "hta_alexnet_train": "the warm-up pass and the measured one are taken together: no record tells them apart",
     "hta_mi250_rocm6.2_minitoy_train": "fewer than 20 kernels: the answer says that it cannot tell",
 }
@@ -21,7 +20,6 @@ MISSING = {
     ("hta_sampled_world128", "records_missing"): "ids of ops are not kept, so a thinned file is not noticed",
     ("hta_simple_add_trace", "setup_outside"): "the set-up lies inside of the window",
     ("jimw_gfx1151_llamacpp_decode_kernel_trace", "excerpt_of_trace"): "numbers of dispatches are not kept",
-    ("nevakrien_report1", "cuda_traced_but_unused"): "options of the recording are not kept",
     ("nsysai_mfu_2gpu_after", "sync_calls"): "little idle time lies inside of the calls themselves",
     ("pytorch_elementwise_v100", "sync_calls"): "little idle time lies inside of the calls themselves",
     ("rocprofiler_sdk_docs", "different_runs"): "files of several processes are taken for one run",

@@ -155,6 +155,20 @@ def test_phases_have_names_of_ones_own(neurolens, write_trace):
     neurolens("analyze", path, "--phase", "nonsense", code=BAD_INPUT)
 
 
+def test_steps_of_an_engine_say_what_their_kernels_do(neurolens, write_trace):
+    """A kernel that runs on into the next step counts for each with its part; together they are the kernels of the window."""
+    events = [event("user_annotation", "step[EXTEND bs=2 toks=512]", 0, 90), launch(5, 5, 1), launch(12, 5, 2),
+              kernel("ampere_sgemm_128x64_tn", 20, 60, 1), kernel("flash_fwd_kernel", 80, 40, 2),
+              event("user_annotation", "step[DECODE bs=2]", 90, 50), launch(95, 2, 3), kernel("flash_fwd_kernel", 120, 30, 3),
+              event("user_annotation", "step[DECODE bs=2]", 150, 50), launch(152, 2, 4), kernel("ampere_sgemm_128x64_tn", 160, 10, 4)]
+    path = write_trace(events)
+    rows = {row["phase"]: row for row in analyze(neurolens, path, "--window", "whole")["serving"]}
+    assert rows["prefill"]["classes"] == {"gemm": 60_000, "attention": 40_000}
+    assert rows["decode_step"]["classes"] == {"gemm": 10_000, "attention": 30_000}
+    text = neurolens("analyze", path, "--window", "whole").out
+    assert "gemm 60.0 %, attention 40.0 %" in text and "attention 75.0 %, gemm 25.0 %" in text
+
+
 def test_kernels_of_a_graph_belong_to_its_launch(neurolens, write_trace):
     events = [event("user_annotation", "execute_4_context_0(sq0)_generation_4(sq4)", 0, 100), launch(10, 20, 1, "cudaGraphLaunch")]
     events += [kernel(f"void gemm_{i % 3}()", 40 + i, 0.9, 1) for i in range(50)]

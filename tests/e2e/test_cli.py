@@ -86,6 +86,30 @@ def test_wrong_verb_gets_a_suggestion(neurolens, word, meant):
     assert result.out == ""
 
 
+@pytest.mark.parametrize(
+    "words, meant",
+    [
+        (["analize", "trace.json"], "analyze trace.json"),
+        (["comapre", "a.json", "b.json"], "compare a.json b.json"),
+        (["analize", "my trace.json", "--window", "whole"], "analyze 'my trace.json' --window whole"),
+        (["qurey", "@latest", "SELECT 1"], "query @latest 'SELECT 1'"),
+    ],
+)
+def test_wrong_verb_with_arguments_gets_a_suggestion(neurolens, words, meant):
+    """What was typed behind the verb is kept, so that the line can be copied."""
+    result = neurolens(*words, code=BAD_INPUT)
+    assert f"did you mean: neurolens {meant}\n" in result.err
+    assert result.out == ""
+    error = assert_error(neurolens(*words, "--json", code=BAD_INPUT), "bad_input")
+    assert error["hint"] == f"did you mean: neurolens {meant}"
+
+
+def test_several_files_are_no_verb(neurolens, make_trace):
+    result = neurolens(make_trace(1), make_trace(2), code=BAD_INPUT)
+    assert "neurolens import takes several" in result.err
+    assert "did you mean" not in result.err
+
+
 def test_wrong_verb_like_no_other(neurolens):
     result = neurolens("xylophone", code=BAD_INPUT)
     assert "xylophone" in result.err
@@ -121,7 +145,8 @@ def test_wrong_verb_like_no_other(neurolens):
         ["rules", "burn"],
         ["rules", "show"],
         ["rules", "check"],
-        ["findings", "--score"],
+        ["findings", "--pairs", "x.yaml"],
+        ["findings", "--score", "--pairs", "no_such_file.yaml"],
     ],
     ids=lambda arguments: " ".join(arguments).strip(),
 )
@@ -223,11 +248,18 @@ def test_file_prints_a_summary(neurolens, small_trace):
     assert "next:" not in result.out
 
 
-def test_next_commands_work(neurolens, small_trace):
-    """What is suggested can be typed as it stands."""
-    for suggestion in neurolens(small_trace, "--json").envelope["next"]:
+@pytest.mark.parametrize("verb", ["show", "analyze", "findings"])
+def test_next_commands_work(neurolens, small_trace, tmp_path, verb):
+    """What is suggested can be typed as it stands, and leads to a page."""
+    run = neurolens.import_file(small_trace)["run_id"]
+    suggestions = neurolens(verb, run, "--json").envelope["next"]
+    report = f"neurolens report {run[:12]} --output report-{run[:12]}"
+    assert {report, f"neurolens view {run[:12]}"} <= set(suggestions)
+    own = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "BROWSER": "true"}
+    for suggestion in suggestions:
         command = suggestion.replace("neurolens", str(BINARY), 1) + f' --ledger "{neurolens.ledger}"'
-        assert subprocess.run(["bash", "-c", command], capture_output=True).returncode == OK, suggestion
+        done = subprocess.run(["bash", "-c", command], capture_output=True, cwd=tmp_path, env=own)
+        assert done.returncode == OK, suggestion
 
 
 def test_quiet_says_nothing_on_standard_error(neurolens, small_trace):

@@ -239,6 +239,56 @@ def test_other_hardware_is_a_mode_of_its_own(neurolens, write):
     check_sums(data)
 
 
+def test_a_device_without_a_name_is_unknown_and_not_another(neurolens, write, tmp_path):
+    base, new = write(model()), tmp_path / "unnamed.json"
+    document = json.loads(trace(model(), factor=lambda step, i: 1.1))
+    del document["deviceProperties"]
+    new.write_text(json.dumps(document))
+    for pair in ((base, new), (new, base)):
+        data = compare(neurolens, *pair)
+        assert data["mode"] == "same" and data["verdict"] == "not_tested"
+        (device,) = [factor for factor in data["comparability"]["factors"] if factor["name"] == "device"]
+        assert device["state"] == "unknown" and any("does not name its device" in remark for remark in data["remarks"])
+
+
+def test_tags_and_baselines_are_sets_on_either_side(neurolens, write):
+    base, new = repeats(write, 5, 1), repeats(write, 5, 2, scale=1.2)
+    ids = {"old": [], "young": []}
+    for tag, paths in (("old", base), ("young", new)):
+        for path in paths:
+            ids[tag].append(neurolens("import", path, "--json").data["run_id"])
+            neurolens("tag", ids[tag][-1], tag)
+    named = compare(neurolens, "old", "young")
+    assert named["verdict"] == "regression" and sorted(named["base"]["runs"]) == sorted(ids["old"])
+    assert sorted(named["new"]["runs"]) == sorted(ids["young"])
+    neurolens("baseline", "main", "old")
+    for name in ("@baseline:main", "main"):
+        assert compare(neurolens, name, "young") == named
+    assert compare(neurolens, "young", "@baseline:main")["verdict"] == "improvement"
+    (listed,) = neurolens("baseline", "--json").data["baselines"]
+    assert sorted(listed["run_ids"]) == sorted(ids["old"])
+    shown = neurolens("show", ids["old"][0], "--json").data
+    assert shown["tags"] == ["old"] and shown["baselines"] == ["main"]
+    neurolens("baseline", "main", ids["old"][0])
+    assert compare(neurolens, "@baseline:main", "young")["base"]["runs"] == [ids["old"][0]]
+    neurolens("baseline", "main", ids["old"][1], "--add")
+    assert len(compare(neurolens, "@baseline:main", "young")["base"]["runs"]) == 2
+    neurolens("baseline", "main", "--remove")
+    assert neurolens("show", ids["old"][1], "--json").data["baselines"] == []
+    neurolens("tag", ids["young"][0], "old")  # now it is on both sides
+    neurolens("compare", "old", "young", code=BAD_INPUT)
+
+
+def test_the_sentence_comes_first(neurolens, write):
+    base, new = write(model()), write(model(), factor=lambda step, i: 1.5)
+    data = compare(neurolens, base, new)
+    assert " a step slower (" in data["sentence"] and data["sentence"].endswith("(one run each)")
+    text = neurolens("compare", base, new).out
+    assert " ".join(text.split("\n\n")[0].split()).lower() == data["sentence"].lower()
+    assert base.name in text and new.name in text and data["base"]["files"] == [base.name]
+    assert compare(neurolens, base, base)["sentence"] == "both sides are the same run"
+
+
 def test_labels_that_say_another_workload(neurolens, write):
     base, new = write(model()), write(model(), factor=lambda step, i: 1.1)
     for path, batch in ((base, 1), (new, 8)):
@@ -330,6 +380,17 @@ def test_the_work_of_two_captures_on_two_gpus(neurolens):
     first = data["changes"][0]
     assert "flash_fwd_kernel" in first["name"] and (first["base"]["calls"], first["new"]["calls"]) == (34, 30)
     assert abs(first["by_duration_ns"]) < abs(first["by_calls_ns"]) / 10
+
+
+def test_a_fused_model_compares_with_the_plain_one(neurolens):
+    folder = TRACES / "onnxruntime" / "generated"
+    plain, fused = folder / "convnet_t2_noopt_10runs.json", folder / "convnet_t1_optall_10runs.json"
+    if not plain.exists():
+        pytest.skip("the recorded profiles are not here")
+    data = compare(neurolens, plain, fused)
+    assert data["verdict"] == "not_tested" and any("rows op by op do not" in remark for remark in data["remarks"])
+    assert "a step faster" in data["sentence"]
+    assert compare(neurolens, plain, folder / "transformer_t2_optall_5runs.json")["verdict"] == "incomparable"
 
 
 def test_the_input_bound_difference_is_found(neurolens):

@@ -322,9 +322,12 @@ def assert_fine_markdown(text):
     assert "](" not in plain
 
 
-def test_comment_is_short_and_begins_with_the_verdict(reports):
+def test_comment_is_short_and_begins_with_the_sentence(reports):
     assert_fine_markdown(reports.markdown)
-    first = reports.markdown.splitlines()[0]
+    lines = reports.markdown.splitlines()
+    assert lines[0].startswith("**") and lines[0].endswith(".**")
+    assert lines[0][2:12].lower() == reports.data["sentence"][:10].lower()
+    first = lines[1]
     assert first.startswith("**" + reports.data["verdict"].replace("_", " ").capitalize() + ":")
     assert duration(reports.data["base"]["window_ns"]) in first and duration(reports.data["new"]["window_ns"]) in first
     for part in reports.data["parts"][:5]:
@@ -334,7 +337,8 @@ def test_comment_is_short_and_begins_with_the_verdict(reports):
 
 def test_comment_of_a_regression(slower):
     assert_fine_markdown(slower.markdown)
-    first = slower.markdown.splitlines()[0]
+    assert "longer (" in slower.markdown.splitlines()[0]
+    first = slower.markdown.splitlines()[1]
     assert first.startswith("**Regression: ") and "6 and 6 runs" in first and "**Gate failed**" in first
 
 
@@ -371,12 +375,14 @@ def test_a_regression_fails(slower):
     for group, rows in judged.items():
         assert rows
         for row, case in zip(rows, slower.cases(group), strict=True):
-            assert slower.state(case) == STATES.get(row["statistics"]["verdict"], "skipped")
+            told = row["statistics"]["verdict"] in STATES
+            assert slower.state(case) == ("passed" if told else "skipped"), "it informs, and decides nothing"
             figures = {one.get("name"): one.get("value") for one in case.iter("property")}
             assert int(figures["delta_ns"]) == row["delta_ns"]
             assert figures["verdict"] == row["statistics"]["verdict"]
             if "p_adjusted" in row["statistics"]:
                 assert float(figures["p_adjusted"]) == row["statistics"]["p_adjusted"]
+    assert int(slower.suite.get("failures")) == len(slower.data["gate"]["failed_on"]) == 1
     seconds = decimal.Decimal(window.get("time"))
     assert seconds * 10**9 == slower.data["new"]["window_ns"]
 

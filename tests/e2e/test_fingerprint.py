@@ -96,7 +96,7 @@ def test_what_it_shows(neurolens, write):
     assert present.isdisjoint(absent) and all(absent.values())
     assert {"classes", "ops", "shapes", "time", "idle", "lat_norm"} <= present
     assert {"occ", "l2_hit", "step_p99"} <= set(absent)
-    assert data["version"] == 1
+    assert data["version"] == 2
     shares = {op["name"]: op["share"] for op in data["ops"]}
     assert shares == pytest.approx({"aten::addmm": 0.8, "aten::native_layer_norm": 0.12, "aten::add": 0.08})
     for op in data["ops"]:

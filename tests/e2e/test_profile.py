@@ -97,6 +97,21 @@ def test_a_model_becomes_a_run(profiler, mlp):
     assert profiler.value(run, "SELECT count(*) FROM ops WHERE op_type = 'Gather'") == 23
 
 
+def test_the_window_is_the_measured_iterations(profiler, mlp):
+    """What the pass without the profiler did meanwhile limits nothing, and the overhead is one figure."""
+    result = profiler("profile", mlp, "--size", "batch=4", "--iterations", "30", "--json").data
+    assert set(result["times"]["overhead"]) == {"turns", "ratio", "low", "high"}
+    data = profiler("analyze", result["run_id"], "--json").data
+    runs = [row["dur_ns"] for row in profiler.rows(result["run_id"], "SELECT dur_ns FROM spans WHERE name = 'model_run' ORDER BY start_ns")]
+    assert data["window"]["total_ns"] == sum(runs[3:]) and data["window"]["why"] == "30 measured iterations"
+    assert data["window"]["total_ns"] + sum(part["dur_ns"] for part in data["window"]["outside"]) == data["window"]["capture_ns"]
+    assert "between_runs" not in [limiter["what"] for limiter in data["limiters"]]
+    assert sum(part["what"] == "between_iterations" for part in data["window"]["outside"]) == 1
+    text = profiler("show", result["run_id"]).out
+    assert text.count("times as long") == 1 and "profiled: median" not in text.replace("unprofiled: median", "")
+    assert "mlp, " in text
+
+
 def test_its_own_times_agree_with_the_profilers(profiler, mlp):
     """Each iteration of the profiled pass encloses one run of the profiler; that clock counts microseconds."""
     run = profiler("profile", mlp, "--iterations", "30", "--size", "batch=64", "--json").data["run_id"]

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import trace_text
-from conftest import BAD_INPUT, GATE_FAILED, MISSING
+from conftest import BAD_INPUT, GATE_FAILED, MISSING, OK
 
 KERNEL_COLUMNS = {
     "name", "device", "stream", "start_ns", "dur_ns", "correlation_id", "launch_span_id", "op_id",
@@ -86,7 +86,7 @@ def test_table_is_for_people(neurolens, small_run):
 
 def test_envelope_has_columns_and_rows(neurolens, small_run):
     data = neurolens("query", small_run, "SELECT 1 AS a, 'x' AS b, NULL AS c", "--json").data
-    assert data == {"columns": ["a", "b", "c"], "rows": [[1, "x", None]], "truncated": False}
+    assert data == {"columns": ["a", "b", "c"], "rows": [[1, "x", None]], "truncated": False, "rows_left_out": 0}
 
 
 def test_all_formats_agree(neurolens, small_run):
@@ -104,9 +104,31 @@ def test_many_rows_stream(neurolens, small_run):
     assert len(neurolens("query", small_run, sql, "--format", "csv").out.splitlines()) == 250_001
     assert [row["n"] for row in neurolens.rows(small_run, sql)] == list(range(250_000))
     assert parquet_table(neurolens("query", small_run, sql, "--format", "parquet")).num_rows == 250_000
-    envelope = neurolens("query", small_run, sql, "--json").envelope
+    envelope = neurolens("query", small_run, sql, "--limit", "0", "--json").envelope
     assert envelope["data"]["truncated"] is True
+    assert (len(envelope["data"]["rows"]), envelope["data"]["rows_left_out"]) == (100_000, 150_000)
     assert envelope["warnings"]
+
+
+def test_rows_beyond_the_limit_are_counted(neurolens, small_run):
+    """The count is exact, and what is shown and what is not add up."""
+    sql = "SELECT range AS n FROM range(12345)"
+    for arguments, shown in (([], 200), (["--limit", "7"], 7), (["--limit", "0"], 12_345), (["--limit", "12345"], 12_345)):
+        data = neurolens("query", small_run, sql, *arguments, "--json").data
+        assert data["rows"] == [[n] for n in range(shown)]
+        assert data["rows_left_out"] == 12_345 - shown
+        assert data["truncated"] is (shown < 12_345)
+    assert neurolens("query", small_run, sql).out.splitlines()[-1] == "200 of 12,345 rows; --limit 0 shows all"
+    assert neurolens("query", small_run, sql, "--limit", "0").out.splitlines()[-1] == "12,345 rows"
+    beyond = neurolens("query", small_run, "SELECT * FROM range(100001)").out.splitlines()[-1]
+    assert beyond == "200 of 100,001 rows; --format csv, json or parquet gives all"
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_a_stream_takes_no_limit(neurolens, small_run, format_name):
+    """The table does; a stream would be cut without a word."""
+    code = OK if format_name == "table" else BAD_INPUT
+    assert neurolens("query", small_run, "SELECT 1", "--limit", "1", "--format", format_name, code=code).code == code
 
 
 @pytest.mark.parametrize("format_name", FORMATS)

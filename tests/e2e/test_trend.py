@@ -159,6 +159,29 @@ def test_picture_escapes_names(neurolens, history, tmp_path):
     assert '<b>&"x"' in text
 
 
+def test_says_why_it_is_silent(neurolens, history, tmp_path):
+    (group,) = neurolens("trend", "--where", "model=steady", "--json").data["groups"]
+    assert group["change_points"] == [] and "would not show" in group["silent"]
+    (group,) = neurolens("trend", "--where", "model=broken", "--json").data["groups"]
+    assert group["silent"] is None
+    (group,) = neurolens("trend", "--where", "model=broken", "--threshold", "30%", "--json").data["groups"]
+    assert "below the threshold of 30.0 %" in group["silent"]
+    data = neurolens("trend", "--where", "model=nobody", "--json").data
+    assert data["silent"] == "no run fits the question"
+    assert "too few" in neurolens("trend", "--where", "model=broken", "--limit", "3").out
+    assert "groups by commit" in neurolens("trend", "--group-by", "commit", "--json").data["silent"]
+
+
+def test_five_and_five_runs_that_do_not_overlap(neurolens, tmp_path):
+    for number in range(10):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(trace_of(number, number >= 5, 12040)))
+        neurolens.import_file(path, "--set", "model=few")
+    (group,) = neurolens("trend", "--json").data["groups"]
+    (change,) = group["change_points"]
+    assert change["at"] == 5 and change["alert"] is True and change["meaning"] == "worse"
+
+
 def test_bad_questions(neurolens, history):
     neurolens("trend", "--metric", "no_such", code=BAD_INPUT)
     neurolens("trend", "--class", "no_such", code=BAD_INPUT)

@@ -67,6 +67,7 @@ std::vector<Call> reading_calls(const Examples& e) {
       {"show", {{"run", e.two}, {"top", 3}}},
       {"analyze", {{"run", e.one}}},
       {"analyze", {{"run", e.two}, {"window", "step:1"}}},
+      {"analyze", {{"run", e.two}, {"budget", 1500}}},
       {"findings", {{"run", e.one}}},
       {"compare", {{"runs", {e.one, e.two}}}},
       {"compare", {{"runs", {e.one, e.two}}, {"window", "whole"}, {"gate", true}}},

@@ -41,6 +41,11 @@ Analysis full_analysis() {
   out.top_kernels = {{.on = gpu, .name = "k"}};
   out.top_ops = {{.on = gpu, .name = "mm", .device_ns = 5}, {.on = host, .name = "add", .own_ns = 2}};
   out.top_modules = {{.on = gpu}};
+  out.model_layers.devices = {{.on = gpu,
+                               .stacks = {{.name = "layers", .uneven = {1}}},
+                               .layers = {{.stack = "layers", .share = 0.5}},
+                               .classes = {{"gemm", 1}},
+                               .remarks = {{"layers", "2 layers"}}}};
   out.phases = {{.on = gpu, .phase = "prefill"}};
   out.not_shown = {{gpu, LeftOut{1, 2}, {}, {}}};
   out.layers = EngineLayers{.top = {{.name = "conv", .owner = Owner::kLayer, .fusion = "none"}},

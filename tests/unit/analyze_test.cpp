@@ -198,7 +198,7 @@ TEST(Attribution, ModulePathsComeFromFramesAroundTheLaunch) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].path, "Net / Linear");
   EXPECT_EQ(rows[0].device_ns, 20);
-  EXPECT_EQ(rows[1].path, "");
+  EXPECT_EQ(rows[1].path, kNoLaunchName);
 }
 
 TEST(Attribution, OwnTimeIsWithoutWhatIsInside) {

@@ -164,6 +164,66 @@ TEST(ChangePoints, AppendingEvaluatesOnlyTheWindowsOfTheValue) {
   }
 }
 
+/// As `trend` asks: changes of 1 % and more.
+constexpr ChangePointOptions kOfRuns{.min_magnitude = 0.01, .separated = true};
+
+TEST(ChangePoints, FiveAndFiveRunsThatDoNotOverlapAreAChange) {
+  Noise noise(20);
+  int found = 0;
+  for (int i = 0; i < 1000; i++) {
+    std::vector<double> values;
+    for (int k = 0; k < 10; k++) values.push_back((k < 5 ? 1000 : 1040) + 20 * noise.uniform());
+    const auto points = find_change_points(values, kOfRuns);
+    found += points.size() == 1 && points[0].at == 5 && points[0].alert;
+  }
+  EXPECT_EQ(found, 1000);
+}
+
+TEST(ChangePoints, FiveAndFiveWithAnOutlierThatDoNotOverlap) {
+  const std::vector<double> values = {1000, 1010, 1005, 1002, 1008, 1030, 1035, 1031, 1700, 1033};
+  const auto points = find_change_points(values, kOfRuns);
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0].at, 5U);
+  EXPECT_NEAR(points[0].p, 2.0 / 252, 1e-12);
+  EXPECT_TRUE(
+      find_change_points({1000, 1010, 1005, 1002, 1032, 1030, 1035, 1031, 1700, 1033}, kOfRuns).empty());
+}
+
+/// One in a hundred, as the documentation says; and no more for any number of runs.
+TEST(ChangePoints, FewRunsOfNoiseSeldomAreAChange) {
+  for (const size_t n : {10U, 11U, 12U, 15U, 20U, 40U}) {
+    Noise noise(30 + n);
+    int separated = 0, any = 0;
+    constexpr int kTries = 4000;
+    for (int i = 0; i < kTries; i++) {
+      const auto values = stepped(noise, n, 0, 1);
+      separated += separated_split({values.data(), values.data() + n}, kSeparatedValues) < n;
+      any += !alerts(find_change_points(values, {.separated = true})).empty();
+    }
+    EXPECT_LE(separated, kTries * 125 / 10000) << n;
+    EXPECT_LE(any, kTries * 3 / 100) << n;
+  }
+}
+
+TEST(ChangePoints, LongSeriesHaveNoMoreOfThem) {
+  Noise noise(40);
+  for (int i = 0; i < kSeries; i++) {
+    const auto values = stepped(noise, 60 + noise.below(400), 0, 1);
+    EXPECT_EQ(find_change_points(values).size(), find_change_points(values, {.separated = true}).size());
+  }
+}
+
+TEST(Segments, ASeparatedSplitHasTheWidestGap) {
+  const std::vector<double> stairs = {1, 2, 3, 4, 5, 6, 20, 21, 22, 23, 24, 25};
+  const auto split = [](const std::vector<double>& v) {
+    return separated_split({v.data(), v.data() + v.size()}, 5);
+  };
+  EXPECT_EQ(split(stairs), 6U);
+  EXPECT_EQ(split({9, 8, 9, 8, 9, 1, 2, 1, 2, 1}), 5U);
+  EXPECT_EQ(split({1, 2, 1, 2, 1, 2, 2, 2, 2, 2}), 10U);
+  EXPECT_EQ(split({1, 1, 1, 1, 2, 2, 2, 2}), 8U);
+}
+
 TEST(Segments, EnergyIsLargestAtTheStep) {
   const std::vector<double> values = {1, 2, 1, 2, 1, 9, 8, 9, 8};
   EXPECT_EQ(best_split({values.data(), values.data() + values.size()}, 2), 5U);

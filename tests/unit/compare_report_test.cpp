@@ -1,11 +1,13 @@
 // Reports of comparisons at their edges: nothing to show, sides without time, parts that no bar shows, ratios
 // that are not finite.
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "ops/gate/compare_gate.h"
 #include "report/compare_charts.h"
 #include "report/compare_html.h"
 #include "report/compare_junit.h"
@@ -96,12 +98,54 @@ TEST(CompareReport, RatiosThatAreNotFinite) {
   EXPECT_FALSE(holds(compare_junit(data, kProvenance), "inf"));
 }
 
-TEST(CompareReport, NothingIsARegressionBetweenSidesThatCannotBeCompared) {
+TEST(CompareReport, APartThatIsSlowerInformsAndDoesNotFail) {
   Comparison data = comparison(100, 200, {part("gemm", 100, 200)});
   data.parts[0].statistics.emplace().verdict = Verdict::kRegression;
+  EXPECT_TRUE(holds(compare_junit(data, kProvenance), "failures=\"0\""));
+  EXPECT_TRUE(holds(compare_junit(data, kProvenance), "<system-out>Regression: 100 ns → 200 ns"));
+  data.verdict = Verdict::kRegression;
   EXPECT_TRUE(holds(compare_junit(data, kProvenance), "failures=\"1\""));
   data.verdict = Verdict::kIncomparable;
   EXPECT_TRUE(holds(compare_junit(data, kProvenance), "failures=\"0\""));
+}
+
+/// As many failures as the gate failed on; none if it passed.
+TEST(CompareReport, TestsAndGateAgree) {
+  Comparison data = comparison(100, 103, {part("gemm", 90, 103), part("conv", 10, 0)});
+  data.parts[0].statistics.emplace().verdict = Verdict::kRegression;
+  data.expectations = {{"window", "total", "1 us", 103, 1.0, true},
+                       {"part", "gemm", "50 ns", 103, 1.0, true}};
+  const auto failures = [&](const ops::GateOptions& options) {
+    data.gate = ops::judge_gate(data, options);
+    const std::string junit = compare_junit(data, kProvenance);
+    EXPECT_TRUE(holds(junit, fmt::format("failures=\"{}\"", data.gate->failed_on.size()))) << junit;
+    EXPECT_EQ(data.gate->passed, data.gate->failed_on.empty());
+    return data.gate->failed_on.size();
+  };
+  EXPECT_EQ(failures({.allow_untested = 0.05}), 0u);
+  EXPECT_EQ(failures({}), 1u);
+  data.expectations[1].met = false;
+  EXPECT_EQ(failures({.allow_untested = 0.05}), 1u);
+  EXPECT_EQ(failures({}), 2u);
+}
+
+TEST(CompareReport, BeginsWithTheSentenceAndNamesFilesAndModel) {
+  Comparison data = comparison(100, 200, {part("gemm", 100, 200)});
+  data.sentence = "100 ns a step slower: <b>";
+  data.base.model = "resnet50";
+  data.base.files = {"before.json.gz"};
+  data.next.files = {"after.json.gz", "more.json"};
+  data.remarks = {"one model on two engines"};
+  EXPECT_TRUE(compare_markdown(data, kProvenance).starts_with("**100 ns a step slower: "));
+  for (const std::string& page : {compare_markdown(data, kProvenance), compare_html(data, kProvenance)}) {
+    EXPECT_TRUE(holds(page, "One model on two engines"));
+    EXPECT_FALSE(holds(page, "<b>"));
+    EXPECT_TRUE(holds(page, "resnet50"));
+    EXPECT_TRUE(holds(page, "1 more file"));
+  }
+  const std::string html = compare_html(data, kProvenance);
+  EXPECT_LT(html.find("class=\"sentence\""), html.find("class=\"verdict\""));
+  EXPECT_TRUE(holds(html, "before.json.gz"));
 }
 
 TEST(CompareReport, EqualValuesOfAllRunsAreDotsInTheMiddle) {

@@ -79,6 +79,7 @@ json measures_of(const std::vector<TestOp>& ops) {
   out["patterns"] = json::array({pattern_of(ops)});
   out["kernels"] = json::array();
   out["layers"] = nullptr;
+  out["model_layers"] = {{"absent", "no names"}, {"devices", json::array()}};
   out["counters"] = nullptr;
   out["roofline"] = json::array();
   return out;
@@ -150,12 +151,53 @@ TEST(Fingerprint, CountersAreMeansOverReplayedTime) {
   EXPECT_FALSE(has(print_of(measures).present, Dimension::occ)) << "known for a quarter of the time only";
 }
 
+/// A device whose layers take these times, with a tenth of each as their own.
+json layers_of(const std::vector<int64_t>& times, int64_t outside) {
+  json rows = json::array();
+  int64_t sum = 0;
+  for (const int64_t ns : times) {
+    rows.push_back({{"stack", "layers"}, {"index", rows.size()}, {"device_ns", ns}, {"self_ns", ns / 10}});
+    sum += ns;
+  }
+  return {{"total_ns", sum + outside},
+          {"in_layers_ns", sum},
+          {"layers", rows},
+          {"classes", {{"gemm", sum - sum / 4}, {"norm", sum / 4}}}};
+}
+
+TEST(Fingerprint, LayersAreToldByShareNumberAndEvenness) {
+  json measures = measures_of({{"mm", "gemm", 1000, 20, "8"}});
+  const Fingerprint without = print_of(measures);
+  for (const Dimension one : {Dimension::layer_share, Dimension::layer_count, Dimension::layer_even,
+                              Dimension::layer_self, Dimension::layer_classes})
+    EXPECT_TRUE(without.absent.contains(one)) << info(one).id;
+  measures["model_layers"]["devices"] = {layers_of({100, 100, 100, 100}, 100)};
+  const Fingerprint even = print_of(measures);
+  EXPECT_NEAR(even.of(Dimension::layer_share)[0], 0.8, 1e-4);
+  EXPECT_NEAR(even.of(Dimension::layer_count)[0], 0.2, 1e-4) << "log2(4) / 10";
+  EXPECT_NEAR(even.of(Dimension::layer_even)[0], 1, 1e-4);
+  EXPECT_NEAR(even.of(Dimension::layer_self)[0], 0.1, 1e-4);
+  EXPECT_NEAR(even.of(Dimension::layer_classes)[static_cast<size_t>(analyze::OpClass::k_gemm)], 0.75, 1e-4);
+  const Distance apart = distance(even, without);
+  EXPECT_EQ(apart.value, 0) << "a run that names no layers is not one without layers";
+  EXPECT_EQ(apart.shared, without.present);
+  measures["model_layers"]["devices"] = {layers_of({100, 100, 100, 700}, 100)};
+  EXPECT_NEAR(print_of(measures).of(Dimension::layer_even)[0], 0.55, 1e-4)
+      << "45 % of the time would have to move";
+  measures["model_layers"]["devices"] = {layers_of({100, 100}, 300)};
+  const Fingerprint few = print_of(measures);
+  EXPECT_TRUE(has(few.present, Dimension::layer_share));
+  EXPECT_TRUE(few.absent.contains(Dimension::layer_even)) << "most of the time is in no named layer";
+}
+
 TEST(Fingerprint, RanksAndRowsMayComeInAnyOrder) {
   Dice dice{2};
   json measures = measures_of(random_ops(dice));
   measures["devices"] = {device_of(0, 3'000'000, 1'000'000), device_of(1, 2'000'000, 2'000'001)};
   measures["patterns"] = {pattern_of(random_ops(dice)), measures["patterns"][0]};
+  measures["model_layers"]["devices"] = {layers_of({7, 11, 13}, 5), layers_of({3, 17}, 2)};
   json other = measures;
+  std::reverse(other["model_layers"]["devices"].begin(), other["model_layers"]["devices"].end());
   std::reverse(other["devices"].begin(), other["devices"].end());
   std::reverse(other["patterns"].begin(), other["patterns"].end());
   std::reverse(other["patterns"][0]["rows"].begin(), other["patterns"][0]["rows"].end());
@@ -164,7 +206,7 @@ TEST(Fingerprint, RanksAndRowsMayComeInAnyOrder) {
 
 TEST(Fingerprint, DamagedMeasuresAreAnError) {
   const json whole = measures_of({{"mm", "gemm", 1000, 20, "8"}});
-  for (const char* key : {"devices", "patterns", "steps", "roofline", "layers", "counters"}) {
+  for (const char* key : {"devices", "patterns", "steps", "roofline", "layers", "model_layers", "counters"}) {
     json without = whole;
     without.erase(key);
     EXPECT_FALSE(fingerprint_of(without)) << key;

@@ -23,7 +23,8 @@ std::string parsed_file() {
 TEST(ParsedData, IsThatOfTheFiles) {
   const std::string parsed = parsed_file();
   size_t files = 0;
-  for (const char* folder : {"data/counters", "data/hardware", "data/ranges", "data/taxonomy", "rules"}) {
+  for (const char* folder : {"data/counters", "data/hardware", "data/layers", "data/proof", "data/ranges",
+                             "data/taxonomy", "rules"}) {
     for (const auto& entry : std::filesystem::directory_iterator(root() + folder)) {
       const std::string path = entry.path().string(), text = read_file(path).value();
       const auto tree = parse_yaml(text, path);

@@ -10,7 +10,10 @@
 #include "analyze/answer/collectives.h"
 #include "analyze/answer/counters.h"
 #include "analyze/answer/device.h"
+#include "analyze/answer/graph_ops.h"
 #include "analyze/answer/inference_times.h"
+#include "analyze/answer/model_layers.h"
+#include "analyze/answer/model_roof.h"
 #include "analyze/answer/recorded_times.h"
 #include "analyze/answer/remark.h"
 #include "analyze/answer/serving.h"
@@ -50,8 +53,11 @@ struct Analysis {
   std::vector<KernelAnswer> top_kernels = {};
   std::vector<OpAnswer> top_ops = {};
   std::vector<ModuleAnswer> top_modules = {};
+  std::optional<GraphOpsAnswer> graph_ops = {};
+  ModelLayersAnswer model_layers = {};
   std::vector<PhaseAnswer> phases = {};
   std::vector<ServingRow> serving = {};
+  ModelRoofAnswer model_roof = {};
   std::vector<NotShown> not_shown = {};
   std::optional<EngineLayers> layers = {};
   std::optional<InferenceTimes> inference_times = {};
@@ -85,8 +91,13 @@ struct Analysis {
         field("top_ops", &A::top_ops,
               "ops by time, device after device; layers of an engine if there are no ops"),
         field("top_modules", &A::top_modules, "modules by device time"),
+        field("graph_ops", &A::graph_ops,
+              "ops of graph replays that another run told; null if no other run was asked"),
+        field("model_layers", &A::model_layers, "device time by the layers of the model"),
         field("phases", &A::phases, "phases of an LLM"),
         field("serving", &A::serving, "steps of a serving engine by phase and batch, the most time first"),
+        field("model_roof", &A::model_roof,
+              "steps of a language model against what its weights and its cache demand of the device"),
         field("not_shown", &A::not_shown, "what the tables leave out, by device"),
         field("layers", &A::layers, "of a compiled engine; null without such"),
         field("inference_times", &A::inference_times,

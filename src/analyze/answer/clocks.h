@@ -31,7 +31,9 @@ struct ClockFitAnswer {
         field("reference", &C::reference, "clock that it was fitted to"),
         field("method", &C::method, "how it was fitted"),
         field("applied", &C::applied, "whether times were moved by it"),
-        field("drift_ppm", &C::drift_ppm, "how much faster it runs than its reference, in millionths"),
+        field("drift_ppm", &C::drift_ppm,
+              "how much faster it runs than its reference, in millionths; null if the bound does not tell it "
+              "from 0"),
         field("anchors", &C::anchors, "pairs of times that the fit rests on"),
         field("residual_p50_ns", &C::residual_p50_ns, "median of what the fit leaves over"),
         field("residual_p99_ns", &C::residual_p99_ns, "99th percentile of what the fit leaves over"),

@@ -52,9 +52,9 @@ struct KernelAnswer {
   }
 };
 
-/// To whom device time belongs.
-enum class Owner : uint8_t { kOp, kGraphLaunch, kCall, kNoLaunch, kLayer };
-inline constexpr size_t kOwners = 5;
+/// To whom device time belongs. kGraphOp: kernels of graph replays whose op another run told.
+enum class Owner : uint8_t { kOp, kGraphLaunch, kCall, kNoLaunch, kLayer, kGraphOp };
+inline constexpr size_t kOwners = 6;
 /// op, graph_launch, …
 std::string_view owner_name(Owner owner);
 
@@ -145,13 +145,14 @@ struct LeftOut {
 
 struct NotShown {
   DeviceName on = {};
-  std::optional<LeftOut> kernels = {}, ops = {}, modules = {};
+  std::optional<LeftOut> kernels = {}, ops = {}, modules = {}, graph_ops = {};
 
   static constexpr auto fields() {
     using N = NotShown;
     return std::tuple{merged(&N::on), field_if_any("kernels", &N::kernels, "of top_kernels"),
                       field_if_any("ops", &N::ops, "of top_ops"),
-                      field_if_any("modules", &N::modules, "of top_modules")};
+                      field_if_any("modules", &N::modules, "of top_modules"),
+                      field_if_any("graph_ops", &N::graph_ops, "of graph_ops.top")};
   }
 };
 

@@ -24,9 +24,9 @@ struct OutsideAnswer {
   static constexpr auto fields() {
     using O = OutsideAnswer;
     return std::tuple{
-        field("what", &O::what, "capture_start, setup, first_step, warm_up or tail"),
+        field("what", &O::what, "capture_start, setup, first_step, warm_up, between_iterations or tail"),
         field("start_ns", &O::start_ns, "on the common clock"),
-        field("dur_ns", &O::dur_ns, "its length"),
+        field("dur_ns", &O::dur_ns, "its length; of between_iterations, the sum of its pieces"),
         field("why", &O::why, "why it is no part of the steady window, for people"),
         field("longest_gap_ns", &O::longest_gap_ns,
               "the main device's longest idle piece inside, if what the host did meanwhile is known"),

@@ -5,17 +5,20 @@ namespace {
 
 constexpr std::string_view kModule = "nn.Module: ";
 
-/// "Linear_37" without its number.
-std::string_view module_class(std::string_view name) {
-  name.remove_prefix(kModule.size());
-  const size_t end = name.find_last_not_of("0123456789");
-  return end != std::string_view::npos && name[end] == '_' ? name.substr(0, end) : name;
-}
-
 }  // namespace
 
 bool is_module_frame(std::string_view name) {
   return name.starts_with(kModule);
+}
+
+std::string_view module_instance(std::string_view name) {
+  return name.substr(kModule.size());
+}
+
+std::string_view module_class(std::string_view name) {
+  name = module_instance(name);
+  const size_t end = name.find_last_not_of("0123456789");
+  return end != std::string_view::npos && name[end] == '_' ? name.substr(0, end) : name;
 }
 
 ModulePaths::ModulePaths(const Timeline& run) : run_(run), is_module_(run.names.size()) {

@@ -14,6 +14,11 @@ namespace nl::analyze {
 /// Whether a frame of this name is a module's.
 bool is_module_frame(std::string_view name);
 
+/// Of a module frame: "Linear_37" of "nn.Module: Linear_37".
+std::string_view module_instance(std::string_view name);
+/// And "Linear".
+std::string_view module_class(std::string_view name);
+
 /// Paths of modules around spans, each found once: "Bert / BertLayer / Linear", without instance numbers.
 class ModulePaths {
  public:

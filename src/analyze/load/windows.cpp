@@ -47,6 +47,13 @@ IntervalSet of_annotation(const Timeline& run, std::string_view name) {
   return union_of(std::move(ranges));
 }
 
+/// Parts outside may lie inside of its time: what ran between iterations that were measured one by one.
+IntervalSet steady_window(const Steady& steady) {
+  std::vector<Interval> outside;
+  for (const OutsidePart& part : steady.outside) outside.push_back(part.time);
+  return subtract(union_of({steady.time}), union_of(std::move(outside)));
+}
+
 }  // namespace
 
 Windows find_windows(const Timeline& run, const std::vector<Device>& devices, const PhaseNames& names) {
@@ -56,7 +63,7 @@ Windows find_windows(const Timeline& run, const std::vector<Device>& devices, co
 }
 
 Result<IntervalSet> window_named(const std::string& name, const Timeline& run, const Windows& windows) {
-  if (name == "steady") return union_of({windows.steady.time});
+  if (name == "steady") return steady_window(windows.steady);
   if (name == "whole") return union_of({windows.whole});
   if (name.starts_with("step:")) {
     size_t step = 0;

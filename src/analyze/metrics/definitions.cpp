@@ -2,6 +2,7 @@
 
 #include "analyze/counter_files.inc"
 #include "analyze/hardware_files.inc"
+#include "analyze/layer_files.inc"
 #include "analyze/metrics/metric.h"
 #include "analyze/taxonomy_files.inc"
 #include "base/embedded_file.h"
@@ -32,6 +33,7 @@ std::string compute_hash() {
   add_files(hash, kTaxonomyFiles);
   add_files(hash, kHardwareFiles);
   add_files(hash, kCounterFiles);
+  add_files(hash, kLayerFiles);
   return hash.hex().substr(0, 12);
 }
 

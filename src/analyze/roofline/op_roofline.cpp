@@ -185,12 +185,13 @@ RooflineOp answer_of(const RooflineRow& row, const Known<DevicePeaks>& peaks) {
   return out;
 }
 
-/// Ops that launched device work, and the ops around them.
+/// Ops that launched device work, and the ops around them; of a run without device work all ops.
 std::vector<bool> ops_with_work(const PreparedRun& run) {
   const Spans& spans = run.timeline.spans;
   std::vector<bool> wanted(spans.size());
   for (const DeviceState& state : run.devices) {
     for (const Work& work : state.device.work) {
+      if (state.device.is_host) wanted[work.row] = true;
       if (work.op == kNoRow || state.device.is_host) continue;
       wanted[work.op] = true;
       const uint32_t parent = spans.parent[work.op];
@@ -205,6 +206,19 @@ std::vector<bool> names_with(const Timeline& run, std::string_view part) {
   for (uint32_t id = 0; id < run.names.size(); id++)
     has[id] = run.names[id].find(part) != std::string_view::npos;
   return has;
+}
+
+constexpr double kLeastModelled = 0.5;  // of the kernel time; a mean over less would mislead
+
+void set_roof_metrics(MetricSet& metrics, const Totals& sum) {
+  if (sum.roofed_ns == 0) {
+    for (const Metric metric : {Metric::roof_time, Metric::roof_share, Metric::memory_bound_time})
+      metrics.absent(metric, sum.no_peak.empty() ? "no peak for the ops that have a model" : sum.no_peak);
+    return;
+  }
+  metrics.set(Metric::roof_time, Known<double>(std::round(sum.roof_ns)));
+  metrics.set(Metric::roof_share, Known<double>(sum.roof_ns / sum.roofed_ns));
+  metrics.set(Metric::memory_bound_time, Known<double>(sum.memory_bound_ns));
 }
 
 }  // namespace
@@ -315,19 +329,17 @@ void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table) {
       metrics.absent(metric, table.peaks.reason());
     return;
   }
+  set_roof_metrics(metrics, sum);
+  if (metrics.get(Metric::modelled_share).value_or(0) < kLeastModelled) {
+    for (const Metric metric : {Metric::mfu, Metric::mbu})
+      metrics.absent(metric, "the ops with a model are less than half of the kernel time");
+    return;
+  }
   metrics.set(Metric::mfu, sum.no_peak.empty() ? share(sum.at_peak_ns, total, "total_time is 0")
                                                : Known<double>::absent(sum.no_peak));
   metrics.set(Metric::mbu, map(table.peaks->bandwidth, [&](double bandwidth) {
                 return share(sum.bytes / bandwidth * 1e9, total, "total_time is 0");
               }));
-  if (sum.roofed_ns == 0) {
-    for (const Metric metric : {Metric::roof_time, Metric::roof_share, Metric::memory_bound_time})
-      metrics.absent(metric, sum.no_peak.empty() ? "no peak for the ops that have a model" : sum.no_peak);
-    return;
-  }
-  metrics.set(Metric::roof_time, Known<double>(std::round(sum.roof_ns)));
-  metrics.set(Metric::roof_share, Known<double>(sum.roof_ns / sum.roofed_ns));
-  metrics.set(Metric::memory_bound_time, Known<double>(sum.memory_bound_ns));
 }
 
 RooflineAnswer roofline_answer(const RooflineTable& table, int64_t top) {

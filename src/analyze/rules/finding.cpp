@@ -71,6 +71,7 @@ bool fits(const RuleSuggestion& suggestion, const MetricSet& metrics) {
 
 Finding finding_of(const Rule& rule, const MetricSet& metrics, int64_t at_stake_ns) {
   Finding finding{rule.id, rule.version, rule.title, rule.confidence, {}, at_stake_ns, {}, rule.references};
+  finding.proof = rule.proof;
   for (const auto& evidence : rule.evidence) {
     finding.evidence.push_back(
         {evidence.value.text(), evidence.value.number(metrics), evidence.value.unit().text(), evidence.text});

@@ -54,6 +54,7 @@ struct Finding {
   std::vector<std::string> references;
   int64_t promised_ns = 0;
   std::vector<std::string> shared_with = {};
+  std::string proof = {};  ///< of the rule
 
   static constexpr auto fields() {
     using F = Finding;
@@ -69,6 +70,10 @@ struct Finding {
               "a device's findings is at most the window"),
         field("shared_with", &F::shared_with,
               "rules that promise a part of the same time, if it promises less than its gain"),
+        field(
+            "proof", &F::proof,
+            "how gains promised by this rule compare with gains measured on pairs of runs; unproved without "
+            "such pairs"),
         field("suggestions", &F::suggestions, "what to try"),
         field("references", &F::references, "public documentation")};
   }

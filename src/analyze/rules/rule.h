@@ -58,7 +58,8 @@ struct Rule {
   std::vector<RuleEvidence> evidence;
   std::vector<RuleSuggestion> suggestions;
   std::vector<std::string> references;
-  std::string origin;  ///< file that it was read from, or built-in
+  std::string origin;              ///< file that it was read from, or built-in
+  std::string proof = "unproved";  ///< how its promises compare with measured gains: proof.h
 };
 
 struct RuleFault {

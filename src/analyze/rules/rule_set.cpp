@@ -7,6 +7,7 @@
 #include <span>
 
 #include "analyze/rule_files.inc"
+#include "analyze/rules/proof.h"
 #include "base/files.h"
 
 namespace nl::analyze {
@@ -75,7 +76,11 @@ Result<std::vector<Rule>> built_in_rules(store::Connection& connection) {
   const std::lock_guard lock(mutex);
   if (!known) {
     NL_TRY(auto rules, rules_of(connection, built_in_rule_texts()));
-    for (Rule& rule : rules) rule.origin = kBuiltIn;
+    NL_TRY(const auto proofs, built_in_proofs());
+    for (Rule& rule : rules) {
+      rule.origin = kBuiltIn;
+      rule.proof = proof_of(rule, proofs);
+    }
     known = std::move(rules);
   }
   return *known;

@@ -170,15 +170,18 @@ std::vector<KernelRow> kernel_rows(const Timeline& run, const Device& device, co
 }
 
 std::string_view owner_name(Owner owner) {
-  static constexpr std::string_view kNames[] = {"op", "graph_launch", "call", "no_launch", "layer"};
+  static constexpr std::string_view kNames[] = {"op",        "graph_launch", "call",
+                                                "no_launch", "layer",        "graph_op"};
   return kNames[static_cast<size_t>(owner)];
 }
 
-std::vector<OpRow> op_rows(const Timeline& run, const Device& device, const IntervalSet& window) {
+std::vector<OpRow> op_rows(const Timeline& run, const Device& device, const IntervalSet& window,
+                           const LentOps& lent) {
   const std::vector<HostCall> calls = host_calls(run.names);
   RowsByOp<OpRow> rows(run.names.size(), 4);
   SeenSpans seen(run.spans.size());
   for_work_in(device, window, [&](const Work& work, int64_t ns) {
+    if (lent.op(work) != kNoRow) return;
     const Owner owner = owner_of(run, calls, work);
     const uint32_t span = owner == Owner::kNoLaunch ? kNoRow : owner == Owner::kOp ? work.op : work.launch;
     const uint32_t name = span == kNoRow ? 0 : run.spans.name[span];
@@ -218,13 +221,19 @@ std::vector<HostOpRow> host_op_rows(const Timeline& run, const IntervalSet& wind
   return list;
 }
 
-std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, const IntervalSet& window) {
+std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, const IntervalSet& window,
+                                   const LentOps& lent) {
   ModulePaths paths(run);
-  if (!paths.any()) return {};
+  const bool any_lent = std::any_of(lent.module_of_op.begin(), lent.module_of_op.end(),
+                                    [](const std::string& path) { return !path.empty(); });
+  if (!paths.any() && !any_lent) return {};
   std::map<std::string, ModuleRow> rows;
-  const std::string none;
+  const std::string unknown(kNoLaunchName);
   for_work_in(device, window, [&](const Work& work, int64_t ns) {
-    const std::string& path = work.launch == kNoRow ? none : paths.around(work.launch);
+    const uint32_t lent_op = any_lent ? lent.op(work) : kNoRow;
+    const std::string& path = lent_op != kNoRow       ? lent.module_of_op[lent_op]
+                              : work.launch == kNoRow ? unknown
+                                                      : paths.around(work.launch);
     ModuleRow& row = rows[path];
     row.path = path;
     row.device_ns += ns;

@@ -2,6 +2,7 @@
 // Says which kernel, op, module or phase the device time belongs to. Work that belongs to none of them is a
 // row of its own, so that each table adds up to the device's work in the window.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,17 @@
 #include "analyze/load/windows.h"
 
 namespace nl::analyze {
+
+/// Ops of kernels that another run told.
+struct LentOps {
+  std::span<const uint32_t> op_of_kernel = {};     ///< by row of kernels; kNoRow where nobody told
+  std::span<const std::string> module_of_op = {};  ///< empty where the op is outside of modules
+
+  uint32_t op(const Work& work) const {
+    const bool has_one = work.table == WorkTable::kKernels && work.row < op_of_kernel.size();
+    return has_one ? op_of_kernel[work.row] : kNoRow;
+  }
+};
 
 struct KernelRow {
   uint32_t name;
@@ -33,7 +45,9 @@ struct OpRow {
   int64_t calls = 0;      ///< ops or calls with work in the window
   int64_t works = 0;      ///< kernels and copies
 };
-std::vector<OpRow> op_rows(const Timeline& run, const Device& device, const IntervalSet& window);
+/// Work with a lent op is in none of the rows.
+std::vector<OpRow> op_rows(const Timeline& run, const Device& device, const IntervalSet& window,
+                           const LentOps& lent = {});
 
 /// Ops by their own time on the host: less that of ops and runtime calls inside.
 struct HostOpRow {
@@ -44,14 +58,19 @@ struct HostOpRow {
 };
 std::vector<HostOpRow> host_op_rows(const Timeline& run, const IntervalSet& window);
 
+/// Stands in tables for the owner of work that cannot be ascribed to anything.
+inline constexpr std::string_view kNoLaunchName = "(launch not in the capture)";
+
 /// Device time by the path of nn.Module frames around the launch, instance numbers left out; the row without
-/// a path is the work outside of modules or without a launch.
+/// a path is the work outside of modules, and work without a launch has a row of its own.
 struct ModuleRow {
   std::string path;
   int64_t device_ns = 0;
   int64_t works = 0;
 };
-std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, const IntervalSet& window);
+/// Work with a lent op is in the module of that op.
+std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, const IntervalSet& window,
+                                   const LentOps& lent = {});
 
 /// Device time by the phase in whose range the launch call began.
 struct PhaseRow {

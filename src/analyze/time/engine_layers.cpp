@@ -5,6 +5,7 @@
 
 #include "analyze/names/layer_name.h"
 #include "analyze/time/engine_remarks.h"
+#include "analyze/time/model_layers.h"
 #include "base/small_json.h"
 
 namespace nl::analyze {
@@ -67,6 +68,7 @@ Result<FactsByName> layer_facts(store::Connection& connection, const store::RunF
 TimedLayer timed_layer(const store::Chunk& chunk, size_t i, const Taxonomy& taxonomy,
                        const FactsByName& facts) {
   TimedLayer layer{.name = text_of(chunk, 0, i), .type = text_of(chunk, 1, i)};
+  layer.origin = parse_layer_name(layer.name, text_of(chunk, 4, i));
   layer.op_class = taxonomy.layer(layer.type == layer.name ? "" : layer.type, layer.name);
   layer.ns = chunk.int64s(2)[i];
   layer.calls = chunk.is_null(3, i) ? 0 : chunk.int64s(3)[i];
@@ -79,14 +81,13 @@ TimedLayer timed_layer(const store::Chunk& chunk, size_t i, const Taxonomy& taxo
   return layer;
 }
 
-void add_layer(EngineLayers& layers, const TimedLayer& layer, const std::string& metadata, int64_t top) {
+void add_layer(EngineLayers& layers, const TimedLayer& layer, int64_t top) {
   layers.timed++;
   layers.total_ns += layer.ns;
   layers.iterations = std::max(layers.iterations, layer.calls);
   layers.classes[std::string(op_class_name(layer.op_class))] += layer.ns;
   if (static_cast<int64_t>(layers.top.size()) < top) {
-    OpAnswer row =
-        layer_answer(layer.name, layer.type, layer.op_class, parse_layer_name(layer.name, metadata));
+    OpAnswer row = layer_answer(layer.name, layer.type, layer.op_class, layer.origin);
     row.device_ns = layer.ns;
     row.calls = layer.calls;
     layers.top.push_back(std::move(row));
@@ -98,10 +99,10 @@ void add_layer(EngineLayers& layers, const TimedLayer& layer, const std::string&
 
 }  // namespace
 
-Result<std::optional<EngineLayers>> engine_layers(store::Connection& connection, const store::RunFiles& files,
+Result<std::optional<EngineAnswer>> engine_layers(store::Connection& connection, const store::RunFiles& files,
                                                   const Taxonomy& taxonomy, int64_t top) {
   if (!files.tables.contains("layers") && !files.tables.contains("layer_times"))
-    return std::optional<EngineLayers>();
+    return std::optional<EngineAnswer>();
   EngineLayers layers;
   NL_TRY(const FactsByName facts, layer_facts(connection, files));
   std::vector<TimedLayer> timed;
@@ -110,7 +111,7 @@ Result<std::optional<EngineLayers>> engine_layers(store::Connection& connection,
       layers.count++;
       if (chunk.is_null(2, i)) continue;
       timed.push_back(timed_layer(chunk, i, taxonomy, facts));
-      add_layer(layers, timed.back(), text_of(chunk, 4, i), top);
+      add_layer(layers, timed.back(), top);
     }
     return {};
   }));
@@ -119,7 +120,7 @@ Result<std::optional<EngineLayers>> engine_layers(store::Connection& connection,
       row.share = static_cast<double>(*row.device_ns) / static_cast<double>(layers.total_ns);
   }
   add_remarks(layers, timed);
-  return std::optional(std::move(layers));
+  return std::optional(EngineAnswer{std::move(layers), model_layers_of_engine(timed)});
 }
 
 std::vector<LimiterAnswer> engine_limiters(const EngineLayers& layers) {

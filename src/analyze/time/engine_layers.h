@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "analyze/answer/model_layers.h"
 #include "analyze/answer/tables.h"
 #include "analyze/answer/window.h"
 #include "analyze/names/taxonomy.h"
@@ -12,8 +13,14 @@
 
 namespace nl::analyze {
 
+struct EngineAnswer {
+  EngineLayers layers;
+  std::optional<DeviceLayers> of_model =
+      {};  ///< the same time by layers of the model; none if they are not named
+};
+
 /// Nothing without layers.
-Result<std::optional<EngineLayers>> engine_layers(store::Connection& connection, const store::RunFiles& files,
+Result<std::optional<EngineAnswer>> engine_layers(store::Connection& connection, const store::RunFiles& files,
                                                   const Taxonomy& taxonomy, int64_t top);
 
 /// Of a run whose only times are those of layers: the layers are all of it.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/answer/tables.h"
+#include "analyze/names/layer_name.h"
 
 namespace nl::analyze {
 
@@ -19,6 +20,7 @@ struct TimedLayer {
   int64_t order = 0;                    ///< of execution
   std::string input = {}, output = {};  ///< format and type of the first tensor, in the words of the source
   std::string tactic = {};
+  LayerName origin = {};  ///< layers of the model that it was made from
 };
 
 /// Sums by kind of conversion and by precision, and the remarks. `timed`: every layer with a time.

@@ -278,32 +278,41 @@ void add_parallel_mode(HostProfile& out, const Timeline& run, const HostOps& ops
   out.remarks.push_back({"parallel_without_overlap", text + " Try sequential execution (ORT_SEQUENTIAL)."});
 }
 
+bool is_one_thread(const Timeline& run, const HostOps& ops, bool shows_pool) {
+  return !shows_pool && ops.works().size() >= 2 && ops.tracks().size() == 1 && !is_handed_over(run, ops);
+}
+
 void add_one_thread(HostProfile& out, const Timeline& run, const HostOps& ops, bool shows_pool) {
-  if (shows_pool || ops.works().size() < 2 || ops.tracks().size() != 1 || is_handed_over(run, ops)) return;
+  if (!is_one_thread(run, ops, shows_pool)) return;
   out.remarks.push_back(
       {"one_thread",
        "All ops ran on one thread, and the file shows no thread pool: the session has one intra-op thread."});
 }
 
 /// Ops that ONNX Runtime fuses with the op before them, unless it is told not to optimise the graph: what
-/// follows a convolution, and the parts of a Gelu around its Erf.
+/// follows a convolution, the parts of a Gelu around its Erf, and those of a layer norm around its Sqrt.
 class UnfusedOps {
  public:
   explicit UnfusedOps(const HostOps& ops) : ops_(ops) {
     for (size_t i = 0; i < ops.works().size(); i++) {
       if (type(i) == "BatchNormalization" && i > 0 && type(i - 1) == "Conv") take_behind_conv(i);
       if (type(i) == "Erf") take_gelu(i);
+      if (type(i) == "Sqrt" && i > 1 && type(i - 1) == "Add" && type(i - 2) == "ReduceMean") take_norm(i);
     }
   }
   const std::vector<std::string>& types() const { return types_; }
   double share() const { return ratio_of(usual_ns_, ops_.usual_sum_ns()); }
+  int64_t sum_ns() const { return sum_ns_; }
 
  private:
   std::string_view type(size_t i) const { return ops_.type_of(*ops_.works()[i]); }
   bool is_part_of_gelu(size_t i) const { return type(i) == "Add" || type(i) == "Div" || type(i) == "Mul"; }
 
   void take(size_t i) {
+    if (i < next_) return;  // a bias behind a norm, a norm behind a Gelu: each op once
+    next_ = i + 1;
     add_once(types_, type(i));
+    sum_ns_ += ops_.works()[i]->end - ops_.works()[i]->start;
     usual_ns_ += ops_.usual_ns(*ops_.works()[i]);
   }
   void take_behind_conv(size_t norm) {
@@ -316,10 +325,21 @@ class UnfusedOps {
     while (last + 1 < ops_.works().size() && is_part_of_gelu(last + 1)) last++;
     for (size_t i = first; i <= last; i++) take(i);
   }
+  /// mean, x - mean, its square, the mean of that + epsilon, Sqrt, then the quotient, scale and bias.
+  void take_norm(size_t root) {
+    constexpr size_t kBehind = 3;
+    size_t first = root - 2, last = root;
+    while (first > 0 &&
+           (type(first - 1) == "Pow" || type(first - 1) == "Sub" || type(first - 1) == "ReduceMean"))
+      first--;
+    while (last < root + kBehind && last + 1 < ops_.works().size() && is_part_of_gelu(last + 1)) last++;
+    for (size_t i = first; i <= last; i++) take(i);
+  }
 
   const HostOps& ops_;
   std::vector<std::string> types_;
-  int64_t usual_ns_ = 0;
+  size_t next_ = 0;  // ops before it were looked at
+  int64_t usual_ns_ = 0, sum_ns_ = 0;
 };
 
 void add_unfused_ops(HostProfile& out, const HostOps& ops) {
@@ -336,6 +356,17 @@ void add_unfused_ops(HostProfile& out, const HostOps& ops) {
 }
 
 }  // namespace
+
+std::optional<SessionFacts> session_facts(const PreparedRun& run, const Device& host,
+                                          const IntervalSet& window, bool shows_pool) {
+  const HostOps ops(run, host, window);
+  if (ops.runs().empty()) return std::nullopt;
+  SessionFacts facts;
+  facts.is_one_thread = is_one_thread(run.timeline, ops, shows_pool);
+  if (ops.tracks().size() == 1) facts.unfused_ns = UnfusedOps(ops).sum_ns();
+  facts.ops = ops.works();
+  return facts;
+}
 
 HostProfile host_profile(const PreparedRun& run, const Device& host, const IntervalSet& window,
                          bool shows_pool) {

@@ -74,9 +74,7 @@ std::vector<Limiter> limiters(const MetricSet& metrics, bool is_host) {
     if (is_slow_host(cause)) {
       host.time_ns += ns;
     } else {
-      const std::string words(idle_cause_words(cause));
-      idle.push_back(
-          {std::string(idle_cause_name(cause)), ns, 0, is_host ? words : "the device is idle: " + words});
+      idle.push_back({std::string(idle_cause_name(cause)), ns, 0, std::string(idle_cause_words(cause))});
     }
   }
   list.insert(list.end(), idle.begin(), idle.end());

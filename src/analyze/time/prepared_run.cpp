@@ -1,7 +1,10 @@
 #include "analyze/time/prepared_run.h"
 
+#include <algorithm>
+
 #include "analyze/names/taxonomy.h"
 #include "base/call_control.h"
+#include "base/number_text.h"
 
 namespace nl::analyze {
 namespace {
@@ -49,7 +52,57 @@ Result<IntervalSet> stream_waits(store::Connection& connection, const store::Run
   return union_of(std::move(waits));
 }
 
+void leave_out_part(Steady& steady, const char* what, Interval time, const char* why) {
+  if (time.length() > 0) steady.outside.push_back({what, time, why});
+}
+
+/// For steps that `profile` ran itself: it takes turns with a pass without the profiler, so the time between
+/// the steps is its own and no part of what the model does. `warm_up`: steps at the beginning that were run
+/// only to warm up.
+void keep_measured_steps(Steady& steady, const Steps& steps, size_t warm_up) {
+  const std::vector<Step>& list = steps.list;
+  if (warm_up >= list.size()) return;
+  std::erase_if(steady.outside, [](const OutsidePart& part) { return part.what == "warm_up"; });
+  steady.first_step = warm_up;
+  steady.steps = list.size() - warm_up;
+  steady.time = {list[warm_up].time.begin, list.back().time.end};
+  steady.why = counted(static_cast<int64_t>(steady.steps), "measured iteration");
+  leave_out_part(steady, "warm_up", {list[0].time.begin, steady.time.begin},
+                 "iterations run only to warm up");
+  for (size_t i = warm_up + 1; i < list.size(); i++)
+    leave_out_part(steady, "between_iterations", {list[i - 1].time.end, list[i].time.begin},
+                   "between the measured iterations, where the pass without the profiler had its turns");
+  std::stable_sort(steady.outside.begin(), steady.outside.end(),
+                   [](const OutsidePart& a, const OutsidePart& b) { return a.time.begin < b.time.begin; });
+}
+
+/// The runs of a session that `profile` made itself are the profiled iterations of the table, one for one.
+Result<void> keep_measured_iterations(store::Connection& connection, const store::RunFiles& files,
+                                      Windows& windows) {
+  if (!files.tables.contains("iterations") || windows.steps.source != "model_run") return {};
+  int64_t profiled = 0, warm_up = 0;
+  NL_CHECK(connection.stream(
+      "SELECT count(*), coalesce(sum(warm_up), 0)::BIGINT FROM iterations WHERE pass = 'profiled'",
+      [&](const store::Chunk& chunk) -> Result<void> {
+        if (chunk.size() == 0) return {};
+        profiled = chunk.int64s(0)[0];
+        warm_up = chunk.int64s(1)[0];
+        return {};
+      }));
+  if (profiled == static_cast<int64_t>(windows.steps.list.size()))
+    keep_measured_steps(windows.steady, windows.steps, static_cast<size_t>(warm_up));
+  return {};
+}
+
 }  // namespace
+
+const DeviceState* main_device(const PreparedRun& run) {
+  const auto most =
+      std::max_element(run.devices.begin(), run.devices.end(), [](const auto& a, const auto& b) {
+        return total_length(a.device.compute) < total_length(b.device.compute);
+      });
+  return most == run.devices.end() ? nullptr : &*most;
+}
 
 IntervalSet ranges_of_runs(const Steps& steps) {
   if (steps.source != "model_run") return {};
@@ -67,6 +120,7 @@ Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunF
   std::vector<Device> devices = devices_of(run.timeline, run.classes);
   NL_CHECK(check_cancelled());
   run.windows = find_windows(run.timeline, devices, phases);
+  NL_CHECK(keep_measured_iterations(connection, files, run.windows));
   NL_CHECK(check_cancelled());
   run.host = std::make_unique<HostActivity>(run.timeline);
   NL_TRY(const IntervalSet waits, stream_waits(connection, files));

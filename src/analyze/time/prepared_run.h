@@ -25,6 +25,9 @@ struct PreparedRun {
   std::unique_ptr<HostActivity> host;
 };
 
+/// The device with the most kernel time; null if there are no devices.
+const DeviceState* main_device(const PreparedRun& run);
+
 /// The ranges of the runs of a session, as ONNX Runtime marks them; empty where the source marks none.
 IntervalSet ranges_of_runs(const Steps& steps);
 

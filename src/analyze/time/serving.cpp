@@ -41,11 +41,34 @@ ServingRow finished(Group group) {
   return row;
 }
 
+/// Adds each kernel of the main device to the steps it runs in, by class. A kernel that runs on into the next
+/// step counts for each with its part.
+void add_classes(const PreparedRun& run, const std::vector<ServingRow*>& row_of_step) {
+  const DeviceState* main = main_device(run);
+  if (main == nullptr || main->device.is_host) return;
+  const std::vector<Step>& steps = run.windows.steps.list;
+  for (const Work& work : main->device.work) {
+    if (work.kind == WorkKind::kCopy) continue;
+    const OpClass op_class = run.classes.kernel[work.name];
+    auto step = std::partition_point(steps.begin(), steps.end(),
+                                     [&](const Step& one) { return one.time.end <= work.start; });
+    for (; step != steps.end() && step->time.begin < work.end; ++step) {
+      ServingRow* row = row_of_step[static_cast<size_t>(step - steps.begin())];
+      if (row == nullptr) continue;
+      row->classes[std::string(op_class_name(op_class))] +=
+          std::min(step->time.end, work.end) - std::max(step->time.begin, work.start);
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<ServingRow> serving_rows(const Steps& steps, const IntervalSet& window) {
+std::vector<ServingRow> serving_rows(const PreparedRun& run, const IntervalSet& window) {
   std::map<std::tuple<std::string, Phase, std::optional<int64_t>, std::optional<int64_t>>, Group> groups;
-  for (const Step& step : steps.list) {
+  const std::vector<Step>& steps = run.windows.steps.list;
+  std::vector<ServingRow*> row_of_step(steps.size());
+  for (size_t i = 0; i < steps.size(); i++) {
+    const Step& step = steps[i];
     if (!step.engine || length_inside(window, step.time) != step.time.length()) continue;
     const EngineStep& known = *step.engine;
     Group& group = groups[{known.engine, known.phase, known.prefill_requests, known.decode_requests}];
@@ -57,13 +80,41 @@ std::vector<ServingRow> serving_rows(const Steps& steps, const IntervalSet& wind
     group.lengths.push_back(step.time.length());
     add(group.row.prefill_tokens, known.prefill_tokens);
     add(group.row.decode_tokens, known.decode_tokens);
+    add(group.row.decode_context, known.decode_context);
     group.all_tokens = group.all_tokens && has_all_tokens(known);
+    row_of_step[i] = &group.row;
   }
+  if (!groups.empty()) add_classes(run, row_of_step);
   std::vector<ServingRow> rows;
   for (auto& [key, group] : groups) rows.push_back(finished(std::move(group)));
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ServingRow& a, const ServingRow& b) { return a.total_ns > b.total_ns; });
   return rows;
+}
+
+std::optional<ServingRow> described_steps(const Steps& steps, const IntervalSet& window,
+                                          const StepFacts& facts) {
+  if (!facts.phase || !facts.requests) return std::nullopt;
+  const bool is_prefill = *facts.phase == Phase::kPrefill;
+  if (is_prefill && !facts.prefill_tokens) return std::nullopt;
+  Group group;
+  for (const Step& step : steps.list) {
+    const bool is_other = step.phase && *step.phase != *facts.phase;
+    if (is_other || step.engine || length_inside(window, step.time) != step.time.length()) continue;
+    group.lengths.push_back(step.time.length());
+    group.row.total_ns += step.time.length();
+  }
+  if (group.lengths.empty()) return std::nullopt;
+  const auto count = static_cast<int64_t>(group.lengths.size());
+  group.row.phase = phase_name(*facts.phase);
+  if (is_prefill) {
+    group.row.prefill_requests = facts.requests;
+    group.row.prefill_tokens = *facts.prefill_tokens * count;
+  } else {
+    group.row.decode_requests = facts.requests;
+    group.row.decode_tokens = *facts.requests * count;
+  }
+  return finished(std::move(group));
 }
 
 }  // namespace nl::analyze

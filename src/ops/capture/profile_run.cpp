@@ -86,8 +86,7 @@ Result<json> figures_of(const std::string& bundle, std::optional<IterationTimes>
 std::vector<SuggestedCall> next_calls(const json& data) {
   const std::string run = short_id(data["run_id"]);
   const bool has_runs = data["nodes"]["runs"] > 0 && !data["nodes"]["run_ns"].is_null();
-  return {has_runs ? suggested("analyze", {{"run", run}, {"window", "model_run"}})
-                   : suggested("show", {{"run", run}}),
+  return {has_runs ? suggested("analyze", {{"run", run}}) : suggested("show", {{"run", run}}),
           suggested("view", {{"runs", json::array({run})}})};
 }
 

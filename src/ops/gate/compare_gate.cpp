@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "base/number_text.h"
 
@@ -17,15 +17,18 @@ double increase_of(const Comparison& comparison) {
   return comparison.ratio ? *comparison.ratio - 1 : 0;
 }
 
+/// "4.2 % slower", "0.3 % faster".
+std::string change_text(double increase) {
+  return percent_text(std::abs(increase)) + (increase > 0 ? " slower" : " faster");
+}
+
 GateResult judge_untested(const Comparison& comparison, const GateOptions& options) {
   const double increase = increase_of(comparison);
   if (!options.allow_untested)
     return {false, "one run a side cannot be tested; compare several, or allow it with --allow-untested 5%"};
-  if (increase <= *options.allow_untested)
-    return {true, fmt::format("not tested, and {} more is within the {} that is allowed",
-                              percent_text(increase), percent_text(*options.allow_untested))};
-  return {false, fmt::format("not tested, and {} more is above the {} that is allowed",
-                             percent_text(increase), percent_text(*options.allow_untested))};
+  return {increase <= *options.allow_untested,
+          fmt::format("not tested; {}, and up to {} slower is allowed", change_text(increase),
+                      percent_text(*options.allow_untested))};
 }
 
 GateResult judge_verdict(const Comparison& comparison, const GateOptions& options) {
@@ -50,11 +53,18 @@ GateResult judge_verdict(const Comparison& comparison, const GateOptions& option
 }  // namespace
 
 GateResult judge_gate(const Comparison& comparison, const GateOptions& options) {
+  GateResult result = judge_verdict(comparison, options);
+  if (!result.passed) result.failed_on.emplace_back(compare::kGateWindow);
   const auto& limits = comparison.expectations;
-  const auto unmet =
-      std::count_if(limits.begin(), limits.end(), [](const auto& limit) { return !limit.met; });
-  if (unmet > 0) return {false, fmt::format("{} of {} limits are not kept", unmet, limits.size())};
-  return judge_verdict(comparison, options);
+  size_t unmet = 0;
+  for (const auto& limit : limits) {
+    if (limit.met) continue;
+    unmet++;
+    result.failed_on.push_back(fmt::format("{} {}: at most {}", limit.kind, limit.what, limit.limit));
+  }
+  if (unmet == 0) return result;
+  const std::string broken = fmt::format("{} of {} limits are not kept", unmet, limits.size());
+  return {false, result.passed ? broken : broken + "; " + result.reason, std::move(result.failed_on)};
 }
 
 }  // namespace nl::ops

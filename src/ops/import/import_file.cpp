@@ -319,6 +319,10 @@ class Importer {
     if (input.rank && info.ranks.empty()) info.ranks.push_back({*input.rank});
     if (info_.clocks.size() > first_clock_)
       info.clocks.clear();  // another file of the same process has already given its clock
+    if (const auto why = info_.contradiction(info)) {
+      return Error{ErrorCode::kBadInput, "the sources are not of one run: " + *why,
+                   "import them as runs of their own; or profile the same machine again"};
+    }
     info_.add(std::move(info));
     return {};
   }

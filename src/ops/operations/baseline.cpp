@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 
+#include <set>
+
 #include "model/labels.h"
 #include "ops/runs/run_labels.h"
-#include "ops/runs/run_names.h"
+#include "ops/runs/run_sets.h"
 #include "ops/text/text.h"
 #include "store/ledger.h"
 
@@ -16,29 +18,52 @@ constexpr char kParameters[] = R"({
   "properties": {
     "name": {"type": "string", "x-positional": 1, "description": "name of the baseline; none: list all"},
     "run": {"type": "string", "x-positional": 2, "x-run": true,
-            "description": "the run it points at from now on: run id, tag, @latest, bundle folder or profile"},
+            "description": "the run it points at from now on: run id, @latest, bundle folder or profile; a tag gives it all runs of the tag"},
+    "add": {"type": "boolean", "description": "keep the runs that it has, and add this one or these"},
     "remove": {"type": "boolean", "description": "take the baseline away; its run stays"}
   }})";
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["baselines"],
   "properties": {"baselines": {"type": "array", "items": {"type": "object",
-    "required": ["name", "run_id", "set_at_ns", "user"]}}}})";
+    "required": ["name", "run_id", "run_ids", "set_at_ns", "user"],
+    "properties": {"run_id": {"type": "string", "description": "the first of its runs"},
+                   "run_ids": {"type": "array", "items": {"type": "string"}, "description": "all of them: repeats of each other"}}}}}})";
 
 Error no_such_baseline(const std::string& name) {
   return Error{ErrorCode::kNotFound, "no baseline is called: " + name, "{} lists them", {{"baseline"}}};
 }
 
-Result<void> set(Context& context, store::Ledger& ledger, const std::string& name, const std::string& run) {
-  NL_TRY(const auto named, resolve_ledger_run(context, ledger, run));
-  NL_CHECK(ledger.change_state(
-      [&](store::State& state) { return state.set_baseline(name, named.run_id, act_of(context)); }));
-  return ledger.keep(named.run_id);
+/// Those that the baseline has already, if they stay.
+Result<std::set<std::string>> kept_runs(store::Ledger& ledger, const std::string& name, bool adds) {
+  std::set<std::string> ids;
+  if (!adds) return ids;
+  NL_TRY(const auto runs, runs_of_baseline(ledger, name));
+  ids.insert(runs.begin(), runs.end());
+  return ids;
+}
+
+Result<void> set(Context& context, store::Ledger& ledger, const std::string& name, const json& parameters) {
+  NL_TRY(auto ids, kept_runs(ledger, name, parameters.value("add", false)));
+  NL_TRY(const auto runs, resolve_runs(context, ledger, parameters["run"]));
+  for (const NamedRun& run : runs) {
+    if (!ledger.has(run.run_id))
+      return Error{ErrorCode::kNotFound,
+                   "the run is not in the ledger: " + short_id(run.run_id),
+                   "{} its profile first",
+                   {{"import"}}};
+    ids.insert(run.run_id);
+  }
+  NL_CHECK(ledger.change_state([&](store::State& state) {
+    return set_baseline_runs(state, name, {ids.begin(), ids.end()}, act_of(context));
+  }));
+  for (const NamedRun& run : runs) NL_CHECK(ledger.keep(run.run_id));
+  return {};
 }
 
 Result<void> remove(store::Ledger& ledger, const std::string& name) {
   return ledger.change_state([&](store::State& state) -> Result<void> {
-    NL_TRY(const bool removed, state.remove_baseline(name));
+    NL_TRY(const bool removed, remove_baseline_runs(state, name));
     return removed ? Result<void>() : Result<void>(no_such_baseline(name));
   });
 }
@@ -53,7 +78,7 @@ Result<void> change(Context& context, store::Ledger& ledger, const json& paramet
                  {suggested("baseline", {{"name", "NAME"}, {"remove", true}})}};
   }
   if (removes) return remove(ledger, name);
-  if (parameters.contains("run")) return set(context, ledger, name, parameters["run"]);
+  if (parameters.contains("run")) return set(context, ledger, name, parameters);
   return {};
 }
 
@@ -67,16 +92,21 @@ Result<Outcome> run(Context& context, const json& parameters) {
   json list = json::array();
   for (const auto& baseline : all) {
     if (one && baseline.name != name) continue;
+    // Runs that are gone are still named: that is how one finds out.
+    const auto found = runs_of_baseline(ledger, baseline.name);
+    const std::vector<std::string> runs = found ? *found : std::vector{baseline.run_id};
     list.push_back({{"name", baseline.name},
                     {"run_id", baseline.run_id},
+                    {"run_ids", runs},
                     {"set_at_ns", baseline.set.at_ns},
                     {"user", baseline.set.user}});
   }
   if (one && list.empty()) return no_such_baseline(name);
   Outcome outcome;
   outcome.next.push_back(
-      list.empty() ? suggested("baseline", {{"name", "main"}, {"run", "@latest"}})
-                   : suggested("show", {{"run", "@baseline:" + list[0]["name"].get<std::string>()}}));
+      list.empty()
+          ? suggested("baseline", {{"name", "main"}, {"run", "@latest"}})
+          : suggested("compare", {{"runs", {"@baseline:" + list[0]["name"].get<std::string>(), "NEW"}}}));
   outcome.data = {{"baselines", std::move(list)}};
   return outcome;
 }
@@ -88,7 +118,10 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   TextTable table({kLeft, kLeft, kLeft, kLeft});
   table.add({"baseline", "run", "since", "by"});
   for (const auto& one : list) {
-    table.add({one["name"], short_id(one["run_id"]), time_text(one["set_at_ns"]), one["user"]});
+    const auto more = static_cast<int64_t>(one["run_ids"].size()) - 1;
+    table.add({one["name"],
+               short_id(one["run_id"]) + (more > 0 ? " and " + counted(more, "more run") : std::string()),
+               time_text(one["set_at_ns"]), one["user"]});
   }
   return table.text("", true, style);
 }
@@ -98,9 +131,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_baseline() {
   static constexpr Operation kOperation{
       .name = "baseline",
-      .summary = "Give a run a name to measure others against",
-      .use_when = "later runs shall be held against this one: @baseline:NAME names it",
-      .not_when = "several runs share the name: tag",
+      .summary = "Give a run, or all runs of a tag, a name to measure others against",
+      .use_when = "later runs shall be held against this one or these: @baseline:NAME names them",
+      .not_when = "runs are only to be found again: tag",
       .example = R"({"name": "main", "run": "@latest"})",
       .parameters = kParameters,
       .result = kResult,

@@ -9,7 +9,7 @@
 #include "ops/gate/expectations.h"
 #include "ops/gate/share.h"
 #include "ops/runs/analysis_options.h"
-#include "ops/runs/run_names.h"
+#include "ops/runs/run_sets.h"
 #include "ops/screen/compare_text.h"
 #include "ops/text/text.h"
 #include "report/compare_html.h"
@@ -26,9 +26,9 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "runs": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-run": true,
-             "description": "two runs, the base first: run id, tag, @latest, @baseline:NAME, bundle folder or profile"},
-    "base": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs of the base, instead of the first of two"},
-    "new": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs to hold against the base"},
+             "description": "two runs, the base first: run id, @latest, bundle folder or profile; a tag or a baseline stands for all its runs, as repeats"},
+    "base": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines of the base, instead of the first of two"},
+    "new": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines to hold against the base"},
     "window": {"type": "string", "x-own-default": "auto",
                "description": "auto (the steps if both sides have like ones, else steady), steps, steady (without set-up, warm-up and tail), whole, step:N, a phase, or the name of an annotation"},
     "keep_warm_up": {"type": "boolean", "description": "count the first steps too, where a change point says that they are a warm-up"},
@@ -49,13 +49,54 @@ constexpr char kParameters[] = R"({
              "description": "give this page instead of the answer; the options of these names write files"}
   }})";
 
+/// The verdict with its reasons stays, then the largest changes.
+constexpr Cut kCuts[] = {
+    {"/base/strip"},
+    {"/new/strip"},
+    {"/changes/*/metrics"},
+    {"/changes/*/values"},
+    {"/parts/*/values"},
+    {"/modules", 3},
+    {"/ops", 3},
+    {"/devices", 2},
+    {"/statistics/values"},
+    {"/changes/*/statistics"},
+    {"/parts/*/statistics"},
+    {"/across/rows", 3},
+    {"/changes", 5},
+    {"/modules"},
+    {"/ops"},
+    {"/devices"},
+    {"/differences"},
+    {"/parts", 4},
+    {"/comparability/factors"},
+    {"/changes", 2},
+    {"/across"},
+    {"/base/runs", 1},
+    {"/new/runs", 1},
+    {"/parts", 1},
+    {"/changes"},
+    {"/statistics"},
+    {"/parts"},
+    {"/files"},
+    {"/expectations"},
+    {"/reasons", 1},
+    {"/gate", kKeepAll},
+};
+
 Result<compare::RunInput> input_of(store::Ledger& ledger, const NamedRun& named) {
   compare::RunInput input{named.bundle, {named.run_id, {}, {}}};
   NL_TRY(const auto document, store::shared_run_document(named.bundle + "/run.json"));
   input.facts.document = *document;
   NL_TRY(const auto labels, ledger.labels(named.run_id, input.facts.document));
   input.facts.labels = store::counting_values(labels);
+  NL_TRY(input.facts.files, files_of_run(ledger, named.run_id, input.facts.document));
   return input;
+}
+
+bool has_run(const std::vector<compare::RunInput>& inputs, const std::string& run_id) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const compare::RunInput& input) { return input.facts.run_id == run_id; });
 }
 
 /// The leases of the runs go to `leases`; nobody drops or replaces the runs while they are held.
@@ -64,17 +105,28 @@ Result<std::vector<compare::RunInput>> inputs_of(Context& context, store::Ledger
                                                  const std::vector<std::string>& names, Leases& leases) {
   std::vector<compare::RunInput> inputs;
   for (const std::string& name : names) {
-    NL_TRY(const NamedRun named, resolve_run(context, ledger, name));
-    NL_TRY(auto input, input_of(ledger, named));
-    leases.push_back(named.lease);
-    for (const auto& other : inputs) {
-      if (other.facts.run_id == input.facts.run_id)
+    NL_TRY(const auto runs, resolve_runs(context, ledger, name));
+    for (const NamedRun& named : runs) {
+      NL_TRY(auto input, input_of(ledger, named));
+      leases.push_back(named.lease);
+      if (has_run(inputs, named.run_id))
         return Error{ErrorCode::kBadInput, "a run is named twice on one side: " + name,
                      "a repeat is a run of its own"};
+      inputs.push_back(std::move(input));
     }
-    inputs.push_back(std::move(input));
   }
   return inputs;
+}
+
+/// A run on both sides says nothing of their difference. Sides of the same runs are fine: they are equal.
+Result<void> check_sides(const std::vector<compare::RunInput>& base,
+                         const std::vector<compare::RunInput>& next) {
+  size_t common = 0;
+  for (const auto& run : next) common += has_run(base, run.facts.run_id);
+  if (common == 0 || (common == base.size() && common == next.size())) return {};
+  return Error{ErrorCode::kBadInput,
+               counted(static_cast<int64_t>(common), "run is", "runs are") + " on both sides",
+               "name other runs, or take the tag from those that belong to one side only"};
 }
 
 using TwoSides = std::pair<std::vector<std::string>, std::vector<std::string>>;
@@ -208,9 +260,14 @@ void add_next(Outcome& outcome, const json& parameters) {
   if (comparison.verdict == stats::Verdict::kNotTested)
     outcome.next.push_back(
         suggested("compare", {{"base", {"RUN", "RUN", "..."}}, {"new", {"RUN", "RUN", "..."}}}));
-  if (parameters.contains("html")) return;
+  if (parameters.contains("html")) {
+    outcome.next.push_back(suggested("view", {{"runs", json::array({parameters["html"]})}}));
+    return;
+  }
   const json pair = {short_id(comparison.base.runs.front()), short_id(comparison.next.runs.front())};
   outcome.next.push_back(suggested("compare", {{"runs", pair}, {"html", "diff.html"}}));
+  const bool is_of_two = comparison.base.runs.size() + comparison.next.runs.size() == 2;
+  if (is_of_two) outcome.next.push_back(suggested("view", {{"runs", pair}}));
 }
 
 Result<Outcome> run(Context& context, const json& given) {
@@ -226,6 +283,7 @@ Result<Outcome> run(Context& context, const json& given) {
   Leases leases;
   NL_TRY(const auto base, inputs_of(context, ledger, sides.first, leases));
   NL_TRY(const auto next, inputs_of(context, ledger, sides.second, leases));
+  NL_CHECK(check_sides(base, next));
   NL_TRY(auto comparison, compare::compare_runs(base, next, options));
   comparison.expectations = check_limits(comparison, expected.limits);
   keep_top(comparison, parameters.value("top", int64_t{15}));
@@ -253,6 +311,7 @@ const Operation& operation_compare() {
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
       .stream = Stream::kPage,
+      .cuts = kCuts,
       .run = run,
       .text = compare_text,
   };

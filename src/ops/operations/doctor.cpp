@@ -22,6 +22,8 @@ constexpr char kResult[] = R"({
   "properties": {"healthy": {"type": "boolean"}, "checks": {"type": "array", "items": {"type": "object",
     "required": ["check", "status", "detail", "fix"]}}}})";
 
+constexpr Cut kCuts[] = {{"/checks", 0, "status"}};
+
 class Findings {
  public:
   void good(const std::string& check, const std::string& detail) { add(check, "ok", detail, ""); }
@@ -146,6 +148,7 @@ const Operation& operation_doctor() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = false, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

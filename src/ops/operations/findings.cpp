@@ -1,12 +1,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "analyze/rules/prediction.h"
+#include "base/files.h"
+#include "ops/runs/gain_pairs.h"
 #include "ops/runs/named_analysis.h"
+#include "ops/runs/page_calls.h"
 #include "ops/runs/run_names.h"
+#include "ops/screen/findings_text.h"
 #include "ops/text/text.h"
 #include "store/ledger.h"
 #include "store/run_document.h"
@@ -24,27 +27,51 @@ constexpr char kParameters[] = R"({
     "run": {"type": "string", "x-positional": 1, "x-run": true,
             "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile; none: all runs with predictions"},
     "score": {"type": "boolean",
-              "description": "RUN followed another one with a suggestion taken (labels follows=RUN applied=RULE[:N]): hold the gain that was predicted against the one measured"}
+              "description": "RUN followed another one with a suggestion taken (labels follows=RUN applied=RULE[:N]): hold the gain that was predicted against the one measured. Without RUN: all such runs of the ledger, with a verdict on each rule"},
+    "pairs": {"type": "string", "x-host-path": true,
+              "description": "with --score: pairs of runs before and after a change, from this YAML file instead of labels"}
   }})";
 
 constexpr char kResult[] = R"({
   "type": "object",
   "properties": {
+    "findings": {"type": "array", "description": "of a run that is named: those of analyze, most time at stake first",
+      "items": {"type": "object", "required": ["rule", "title", "at_stake_ns", "evidence", "suggestions"]}},
     "runs": {"type": "array", "items": {"type": "object", "required": ["run_id", "predictions"],
       "properties": {"predictions": {"type": "array", "items": {"type": "object",
         "required": ["rule", "rule_version", "suggestion", "window", "device", "at_stake_ns", "gain_ns", "at_most",
                      "window_ns", "made_at_ns", "user"]}}}}},
     "run_id": {"type": "string"}, "follows": {"type": "string"},
+    "pairs": {"type": "array", "items": {"type": "object", "required": ["name", "before", "after", "unit", "gained_ns", "gains", "notes"]}},
+    "rules": {"type": "array", "items": {"type": "object",
+      "required": ["rule", "rule_version", "pairs", "held", "covers_whole", "median_ratio", "verdict"],
+      "properties": {"verdict": {"enum": ["unproved", "held", "proved", "too_generous", "wrong"]}}}},
+    "promises": {"type": "integer"}, "held": {"type": "integer"},
+    "unproved": {"type": "array", "items": {"type": "string"}},
     "scores": {"type": "array", "items": {"type": "object",
       "required": ["prediction", "basis", "predicted_ns", "measured_ns", "ratio", "relative_error", "not_resolvable"]}}}})";
 
-/// How a run says what it followed.
-Error unlabelled(ErrorCode code, std::string message) {
-  return Error{code,
-               std::move(message),
-               "{}",
-               {suggested("label", {{"run", "RUN"}, {"labels", {"follows=EARLIER_RUN", "applied=RULE:1"}}})}};
-}
+/// Texts stay longer than promises, the largest longest.
+constexpr Cut kCuts[] = {
+    {"/findings/*/references"},
+    {"/runs/*/predictions", 5},
+    {"/scores", 5},
+    {"/pairs/*/notes"},
+    {"/unproved"},
+    {"/pairs", 5},
+    {"/rules", 5},
+    {"/runs", 5},
+    {"/findings/*/evidence", 1},
+    {"/findings/*/suggestions", 1},
+    {"/runs/*/predictions"},
+    {"/runs", 1},
+    {"/findings", 1},
+    {"/findings"},
+    {"/runs"},
+    {"/scores"},
+    {"/pairs"},
+    {"/rules"},
+};
 
 json prediction_json(const Prediction& p) {
   return {{"rule", p.rule},
@@ -70,27 +97,19 @@ Result<json> predictions_json(store::Ledger& ledger, const std::string& run_id) 
 }
 
 /// What the rules say today joins what was said before.
-Result<void> find_now(Context& context, store::Ledger& ledger, const NamedRun& named) {
+Result<analyze::Analysis> find_now(Context& context, store::Ledger& ledger, const NamedRun& named) {
   NL_CHECK(ledger.may_write());
   NL_TRY(const auto open, open_derived(named));
-  NL_TRY(const auto analysis, analyze::analyze_run(open, {}));
-  return keep_predictions(context, ledger, named, analysis);
+  NL_TRY(auto analysis, analyze::analyze_run(open, {}));
+  NL_CHECK(keep_predictions(context, ledger, named, analysis));
+  return std::move(analysis.data);
 }
 
-Result<Outcome> list_predictions(Context& context, store::Ledger& ledger, const std::string& run) {
-  std::vector<std::string> ids, warnings;
-  if (run.empty()) {
-    NL_TRY(ids, ledger.state().predicted_runs());
-  } else {
-    NL_TRY(const auto named, resolve_ledger_run(context, ledger, run));
-    const auto fine = find_now(context, ledger, named);
-    NL_CHECK(check_cancelled());
-    if (!fine) warnings.push_back(fine.error().message);
-    ids.push_back(named.run_id);
-  }
+/// Of all runs that have some.
+Result<Outcome> list_predictions(store::Ledger& ledger) {
   Outcome outcome;
-  outcome.warnings = std::move(warnings);
   outcome.data = {{"runs", json::array()}};
+  NL_TRY(const auto ids, ledger.state().predicted_runs());
   for (const auto& id : ids) {
     NL_TRY(json one, predictions_json(ledger, id));
     outcome.data["runs"].push_back(std::move(one));
@@ -98,38 +117,25 @@ Result<Outcome> list_predictions(Context& context, store::Ledger& ledger, const 
   return outcome;
 }
 
+/// What was found in one run, and what that promises.
+Result<Outcome> list_findings(Context& context, store::Ledger& ledger, const std::string& run) {
+  NL_TRY(const auto named, resolve_ledger_run(context, ledger, run));
+  auto found = find_now(context, ledger, named);
+  NL_CHECK(check_cancelled());
+  NL_TRY(json one, predictions_json(ledger, named.run_id));
+  Outcome outcome;
+  outcome.data = {{"runs", json::array({std::move(one)})}};
+  if (found) {
+    outcome.data["findings"] = to_json_tree(found->findings);
+    outcome.answer = std::move(*found);
+  } else {
+    outcome.warnings.push_back(found.error().message);
+  }
+  suggest_pages(outcome, short_id(named.run_id));
+  return outcome;
+}
+
 // ---- Score
-
-/// What the label `applied` names: a rule, and one of its suggestions or any (0).
-struct Applied {
-  std::string rule;
-  int64_t suggestion = 0;
-};
-
-Result<Applied> parse_applied(const std::string& text) {
-  const size_t colon = text.find(':');
-  Applied applied{text.substr(0, colon)};
-  if (colon == std::string::npos && !applied.rule.empty()) return applied;
-  const std::string number = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const char* end = number.data() + number.size();
-  const auto [stop, fault] = std::from_chars(number.data(), end, applied.suggestion);
-  if (applied.rule.empty() || fault != std::errc() || stop != end || applied.suggestion < 1) {
-    return unlabelled(ErrorCode::kBadInput, "the label applied names no rule: " + text);
-  }
-  return applied;
-}
-
-/// rule:1,other_rule
-Result<std::vector<Applied>> parse_all_applied(const std::string& text) {
-  std::vector<Applied> all;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    NL_TRY(auto one, parse_applied(text.substr(begin, end - begin)));
-    all.push_back(std::move(one));
-    begin = end + 1;
-  }
-  return all;
-}
 
 Result<std::string> label_of(store::Ledger& ledger, const NamedRun& run, const std::string& key) {
   NL_TRY(const auto document, store::shared_run_document(run.bundle + "/run.json"));
@@ -192,11 +198,6 @@ Result<std::vector<Prediction>> applied_predictions(store::Ledger& ledger, const
 }
 
 Result<Outcome> score(Context& context, store::Ledger& ledger, const std::string& name) {
-  if (name.empty())
-    return Error{ErrorCode::kBadInput,
-                 "--score needs a run",
-                 "{}",
-                 {suggested("findings", {{"score", true}, {"run", "RUN"}})}};
   NL_TRY(const auto run, resolve_ledger_run(context, ledger, name));
   NL_TRY(const std::string follows, label_of(ledger, run, "follows"));
   NL_TRY(const std::string said, label_of(ledger, run, "applied"));
@@ -217,11 +218,40 @@ Result<Outcome> score(Context& context, store::Ledger& ledger, const std::string
   return outcome;
 }
 
+// ---- Score of the rules
+
+constexpr int64_t kMaxPairsBytes = 1024 * 1024;
+
+Result<std::vector<GainPair>> pairs_of(store::Ledger& ledger, const json& parameters) {
+  if (!parameters.contains("pairs")) return labelled_pairs(ledger);
+  const std::string path = parameters["pairs"];
+  NL_TRY(const std::string text, read_small_file(path, kMaxPairsBytes));
+  return read_gain_pairs(text, path);
+}
+
+Result<Outcome> score_rules(Context& context, store::Ledger& ledger, const json& parameters) {
+  NL_TRY(const auto pairs, pairs_of(ledger, parameters));
+  NL_TRY(const GainScores scores, score_pairs(context, ledger, pairs));
+  Outcome outcome;
+  outcome.data = to_json_tree(scores);
+  if (pairs.empty())
+    outcome.next.push_back(
+        suggested("label", {{"run", "RUN"}, {"labels", {"follows=EARLIER_RUN", "applied=RULE:1"}}}));
+  return outcome;
+}
+
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   const std::string name = parameters.value("run", "");
-  if (parameters.value("score", false)) return score(context, ledger, name);
-  return list_predictions(context, ledger, name);
+  const bool has_pairs = parameters.contains("pairs"), is_score = parameters.value("score", false);
+  if (has_pairs && (!is_score || !name.empty()))
+    return Error{ErrorCode::kBadInput,
+                 "--pairs goes with --score and without a run",
+                 "{}",
+                 {suggested("findings", {{"score", true}, {"pairs", "FILE"}})}};
+  if (is_score && name.empty()) return score_rules(context, ledger, parameters);
+  if (is_score) return score(context, ledger, name);
+  return name.empty() ? list_predictions(ledger) : list_findings(context, ledger, name);
 }
 
 // ---- Text for people
@@ -235,20 +265,28 @@ std::string gain_text(const json& prediction) {
   return (prediction["at_most"].get<bool>() ? "<= " : "") + duration_text(prediction["gain_ns"]);
 }
 
-std::string list_text(const json& data, const TextStyle& style) {
-  std::string out;
+std::string predictions_text(const json& predictions, const TextStyle& style) {
+  if (predictions.empty()) return "  no predictions\n";
   using enum TextTable::Align;
-  for (const auto& run : data["runs"]) {
+  TextTable table({kLeft, kRight, kRight, kLeft, kLeft, kLeft});
+  table.add({"suggestion", "gain", "at stake", "window", "device", "made"});
+  for (const auto& one : predictions) {
+    table.add({suggestion_name(one), gain_text(one), duration_text(one["at_stake_ns"]), one["window"],
+               one["device"], time_text(one["made_at_ns"])});
+  }
+  return table.text("  ", true, style);
+}
+
+std::string list_text(const Outcome& outcome, const TextStyle& style) {
+  std::string out;
+  for (const auto& run : outcome.data["runs"]) {
     out += bold("run " + short_id(run["run_id"]), style) + "\n";
-    if (run["predictions"].empty()) out += "  no predictions\n";
-    if (run["predictions"].empty()) continue;
-    TextTable table({kLeft, kRight, kRight, kLeft, kLeft, kLeft});
-    table.add({"suggestion", "gain", "at stake", "window", "device", "made"});
-    for (const auto& one : run["predictions"]) {
-      table.add({suggestion_name(one), gain_text(one), duration_text(one["at_stake_ns"]), one["window"],
-                 one["device"], time_text(one["made_at_ns"])});
+    if (outcome.answer.has_value()) {
+      out += findings_text(answer_of<analyze::Analysis>(outcome), style);
+      if (run["predictions"].empty()) continue;
+      out += "\n" + bold("What they promise, kept for findings --score", style) + "\n";
     }
-    out += table.text("  ", true, style);
+    out += predictions_text(run["predictions"], style);
   }
   return out.empty() ? "There are no predictions.\n" : out;
 }
@@ -275,8 +313,60 @@ std::string score_text(const json& data, const TextStyle& style) {
   return out + table.text("  ", true, style);
 }
 
+std::string pair_text(const json& pair) {
+  if (pair["gained_ns"].is_null()) return "";
+  std::string text = fmt::format("{} to {} a {}", ns_text(pair["before_ns"]), ns_text(pair["after_ns"]),
+                                 pair["unit"].get<std::string>());
+  if (!pair["least_ns"].is_null())
+    text += fmt::format(", gained {} to {}", ns_text(pair["least_ns"]), ns_text(pair["most_ns"]));
+  return text;
+}
+
+std::string pairs_text(const json& data, const TextStyle& style) {
+  using enum TextTable::Align;
+  TextTable table({kLeft, kRight, kRight, kRight, kLeft, kLeft});
+  table.add({"rule", "promised", "gained", "ratio", "held", "covers the whole gain"});
+  std::string out;
+  for (const auto& pair : data["pairs"]) {
+    out += fmt::format("{}  {}\n", bold(pair["name"].get<std::string>(), style), pair_text(pair));
+    TextTable rows = table;
+    for (const auto& gain : pair["gains"]) {
+      rows.add({gain["rule"], ns_text(gain["promised_ns"]), ns_text(gain["gained_ns"]),
+                fmt::format("{:.2f}", gain["ratio"].get<double>()), gain["held"].get<bool>() ? "yes" : "no",
+                gain["covers_whole"].get<bool>() ? "yes" : "no"});
+    }
+    if (!pair["gains"].empty()) out += rows.text("  ", true, style);
+    for (const auto& note : pair["notes"]) out += "  " + dim(note.get<std::string>(), style) + "\n";
+  }
+  return out;
+}
+
+std::string verdict_text(const json& rule) {
+  std::string verdict = rule["verdict"];
+  std::replace(verdict.begin(), verdict.end(), '_', ' ');
+  return verdict == "held" ? "held, too few pairs for a proof" : verdict;
+}
+
+std::string rules_text(const json& data, const TextStyle& style) {
+  if (data["pairs"].empty()) return "No run of the ledger says by its labels which run it follows.\n";
+  using enum TextTable::Align;
+  TextTable table({kLeft, kRight, kRight, kRight, kRight, kLeft});
+  table.add({"rule", "pairs", "held", "covers whole", "median gained / promised", "verdict"});
+  for (const auto& rule : data["rules"]) {
+    table.add({rule["rule"], std::to_string(rule["pairs"].get<int64_t>()),
+               std::to_string(rule["held"].get<int64_t>()),
+               std::to_string(rule["covers_whole"].get<int64_t>()),
+               fmt::format("{:.2f}", rule["median_ratio"].get<double>()), verdict_text(rule)});
+  }
+  return fmt::format(
+      "{}\n{}\n{} of {} promises held; {} rules that promise gains have no pair here: unproved\n",
+      pairs_text(data, style), table.text("", true, style), data["held"].get<int64_t>(),
+      data["promises"].get<int64_t>(), data["unproved"].size());
+}
+
 std::string text(const Outcome& outcome, const TextStyle& style) {
-  return outcome.data.contains("scores") ? score_text(outcome.data, style) : list_text(outcome.data, style);
+  if (outcome.data.contains("pairs")) return rules_text(outcome.data, style);
+  return outcome.data.contains("scores") ? score_text(outcome.data, style) : list_text(outcome, style);
 }
 
 }  // namespace
@@ -284,15 +374,16 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_findings() {
   static constexpr Operation kOperation{
       .name = "findings",
-      .summary = "Keep what the findings of a run promise, and score it against a later run",
+      .summary = "Say what was found in a run, keep what that promises, score it against a later run",
       .use_when =
           "you will take a suggestion and want to know afterwards whether it gained what was promised",
-      .not_when = "you want the findings with their evidence: analyze",
+      .not_when = "you want to know where the time went, too: analyze",
       .example = R"({"score": true, "run": "@latest"})",
       .parameters = kParameters,
       .result = kResult,
       .effect = Effect::kWrite,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

@@ -33,6 +33,8 @@ constexpr char kResult[] = R"({
     "ops": {"type": "array", "items": {"type": "object",
       "required": ["name", "class", "share", "calls", "total_ns", "dimensions", "absent"]}}}})";
 
+constexpr Cut kCuts[] = {{"/ops", 3}, {"/absent"}, {"/dimensions"}, {"/ops"}};
+
 json dimensions_json(const Fingerprint& print) {
   json list = json::array();
   for (size_t i = 0; i < fingerprint::kDimensions; i++) {
@@ -124,6 +126,7 @@ const Operation& operation_fingerprint() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

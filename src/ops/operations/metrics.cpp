@@ -21,6 +21,8 @@ constexpr char kResult[] = R"({
     "required": ["id", "version", "section", "name", "unit", "direction", "of", "formula", "source"]}},
     "classes": {"type": "array"}, "idle_causes": {"type": "array"}}})";
 
+constexpr Cut kCuts[] = {{"/classes"}, {"/idle_causes"}, {"/metrics"}};
+
 json metric_json(const analyze::MetricInfo& info) {
   return {{"id", info.id},     {"version", info.version}, {"section", info.section},
           {"name", info.name}, {"unit", info.unit},       {"direction", info.direction},
@@ -91,6 +93,7 @@ const Operation& operation_metrics() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

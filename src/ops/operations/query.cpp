@@ -22,16 +22,23 @@ constexpr char kParameters[] = R"({
     "run": {"x-run": true},
     "sql": {"type": "string", "x-positional": 2, "x-prose": true, "description": "one SELECT over the tables of: neurolens schema"},
     "format": {"type": "string", "enum": ["table", "csv", "json", "parquet"], "description": "default: table"},
+    "limit": {"type": "integer", "minimum": 0, "maximum": 100000, "x-own-default": 200,
+              "description": "most rows of the table or of the JSON answer, 0: 100,000; the others are counted; a stream of --format has all"},
     "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600,
                 "description": "give up after so many seconds"}
   }})";
 
 constexpr char kResult[] = R"({
-  "type": "object", "required": ["columns", "rows", "truncated"],
-  "properties": {"columns": {"type": "array", "items": {"type": "string"}}, "rows": {"type": "array"},
-                 "truncated": {"type": "boolean"}}})";
+  "type": "object", "required": ["columns", "rows", "truncated", "rows_left_out"],
+  "properties": {"columns": {"type": "array", "items": {"type": "string"}},
+                 "rows": {"type": "array", "items": {"type": "array"}},
+                 "truncated": {"type": "boolean", "description": "the query gives more rows than these"},
+                 "rows_left_out": {"type": "integer", "description": "how many more"}}})";
 
-constexpr size_t kMaxRowsInMemory = 100'000;
+constexpr Cut kCuts[] = {{"/rows"}, {"/columns", kKeepAll}};
+
+constexpr int64_t kUsualRows = 200;
+constexpr int64_t kMaxRowsInMemory = 100'000;
 
 std::string json_string(std::string_view text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -160,36 +167,54 @@ class QueryRunner {
   store::EngineStart engine_;
 };
 
-/// Rows as JSON for the envelope and for the text table; stops when there are too many.
-Result<Outcome> collect(QueryRunner& runner, const store::OpenRun& run, const std::string& sql) {
-  Outcome outcome;
-  outcome.data = {{"columns", json::array()}, {"rows", json::array()}, {"truncated", false}};
+int64_t row_limit(const json& parameters) {
+  const int64_t asked = parameters.value("limit", kUsualRows);
+  return asked == 0 ? kMaxRowsInMemory : asked;
+}
+
+json row_json(std::span<const store::Cell> cells, const std::vector<store::ResultColumn>& columns) {
+  json row = json::array();
+  for (size_t c = 0; c < cells.size(); c++) row.push_back(exact_json(cells[c], columns[c].kind));
+  return row;
+}
+
+/// "200 of 12,345 rows; --limit 0 shows all"
+std::string rows_text(const json& data) {
+  const auto shown = static_cast<int64_t>(data["rows"].size());
+  const int64_t all = shown + data["rows_left_out"].get<int64_t>();
+  if (shown == all) return counted(all, "row");
+  return fmt::format(
+      "{} of {}; {}", grouped(shown), counted(all, "row"),
+      all > kMaxRowsInMemory ? "--format csv, json or parquet gives all" : "--limit 0 shows all");
+}
+
+/// Rows as JSON for the envelope and for the text table. Beyond the limit they are only counted.
+Result<Outcome> collect(QueryRunner& runner, const store::OpenRun& run, const json& parameters) {
+  const int64_t limit = row_limit(parameters);
+  json names = json::array(), rows = json::array();
+  int64_t left_out = 0;
   std::vector<store::ResultColumn> columns;
   store::QuerySink sink;
   sink.columns = [&](const auto& given) {
     columns = given;
-    for (const auto& c : columns) outcome.data["columns"].push_back(c.name);
+    for (const auto& c : columns) names.push_back(c.name);
     return Result<void>();
   };
-  const std::string stop = "stopped: enough rows";
-  sink.row = [&](std::span<const store::Cell> cells) -> Result<void> {
-    if (outcome.data["rows"].size() == kMaxRowsInMemory) {
-      outcome.data["truncated"] = true;
-      return Error{ErrorCode::kLimit, stop};
+  sink.row = [&](std::span<const store::Cell> cells) {
+    if (std::cmp_less(rows.size(), limit)) {
+      rows.push_back(row_json(cells, columns));
+    } else {
+      left_out++;
     }
-    json row = json::array();
-    for (size_t c = 0; c < cells.size(); c++) {
-      row.push_back(exact_json(cells[c], columns[c].kind));
-    }
-    outcome.data["rows"].push_back(std::move(row));
-    return {};
+    return Result<void>();
   };
-  const auto done = runner.rows(run, sql, sink);
-  if (!done && done.error().message != stop) return done.error();
-  if (outcome.data["truncated"]) {
-    outcome.warnings.push_back(fmt::format("only the first {} rows; --format csv, json or parquet gives all",
-                                           grouped(static_cast<int64_t>(kMaxRowsInMemory))));
-  }
+  NL_CHECK(runner.rows(run, parameters["sql"], sink));
+  Outcome outcome;
+  outcome.data = {{"columns", std::move(names)},
+                  {"rows", std::move(rows)},
+                  {"truncated", left_out > 0},
+                  {"rows_left_out", left_out}};
+  if (left_out > 0) outcome.warnings.push_back("not shown: " + counted(left_out, "row"));
   return outcome;
 }
 
@@ -204,7 +229,9 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto open, open_derived(named, runner.engine()));
   const std::string sql = parameters["sql"];
   const std::string format = parameters.value("format", "table");
-  if (format == "table" || !context.bytes) return collect(runner, *open, sql);
+  if (format == "table" || !context.bytes) return collect(runner, *open, parameters);
+  if (parameters.contains("limit"))
+    return Error{ErrorCode::kBadInput, "a stream has all rows", "put LIMIT into the statement"};
   if (format == "parquet") {
     NL_CHECK(runner.parquet(*open, sql));
     return Outcome{};
@@ -237,7 +264,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
     }
     table.add(cells);
   }
-  return table.text("", true, style) + dim(counted(static_cast<int64_t>(rows.size()), "row"), style) + "\n";
+  return table.text("", true, style) + dim(rows_text(data), style) + "\n";
 }
 
 }  // namespace
@@ -254,6 +281,7 @@ const Operation& operation_query() {
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
       .stream = Stream::kRows,
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

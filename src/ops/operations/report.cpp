@@ -31,6 +31,8 @@ constexpr char kParameters[] = R"({
             "description": "rows of each table that does not show all"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
+    "model_config": {"type": "string", "x-host-path": true,
+                     "description": "config.json of the language model, as Hugging Face has it: steps are then held against the memory bandwidth and the peaks"},
     "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
     "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
               "description": "folder with rules of your own"},
@@ -45,7 +47,7 @@ constexpr char kResult[] = R"({
                  "other_labels": {"type": "array", "description": "labels that changed since; they are no figures"}}})";
 
 constexpr size_t kDifferencesShown = 50;
-constexpr const char* kOptions[] = {"window", "top", "phase", "peaks", "rules"};
+constexpr const char* kOptions[] = {"window", "top", "phase", "model_config", "peaks", "rules"};
 
 Error bad_input(std::string message, std::string hint, std::vector<SuggestedCall> calls = {}) {
   return Error{ErrorCode::kBadInput, std::move(message), std::move(hint), std::move(calls)};
@@ -120,6 +122,8 @@ Result<Outcome> write_reports(Context& context, const json& parameters) {
     NL_CHECK(context.page_files.write(folder + "/" + name, text));
     outcome.data["files"].push_back({{"name", name}, {"bytes", text.size()}});
   }
+  if (formats.contains("html"))
+    outcome.next.push_back(suggested("view", {{"runs", json::array({folder + "/report.html"})}}));
   if (formats.contains("json"))
     outcome.next.push_back(suggested("report", {{"verify", folder + "/report.json"}}));
   return outcome;
@@ -134,6 +138,7 @@ Result<json> read_report(const std::string& path) {
   NL_TRY(const std::string text, read_file(path));
   json report = json::parse(text, nullptr, false);
   if (report.is_object() && !report.contains("labels")) report["labels"] = json::object();
+  if (report.is_object() && !report.contains("files")) report["files"] = json::array();
   const bool ours = report.is_object() && report.value("schema", json()) == report::kReportSchema &&
                     report.contains("run") && report["run"].is_object() &&
                     is_run_id(report["run"].value("run_id", json())) && report.contains("options") &&
@@ -161,19 +166,29 @@ Result<void> check_options(const json& options) {
   };
   const json window = options.value("window", json("steady")), peaks = options.value("peaks", json(""));
   const json top = options.value("top", json(10));
-  const bool fine = window.is_string() && peaks.is_string() && top.is_number_integer() && top >= 1 &&
-                    top <= 10000 && is_texts(options.value("phase", json::array())) &&
+  const bool fine = window.is_string() && peaks.is_string() &&
+                    options.value("model_config", json("")).is_string() && top.is_number_integer() &&
+                    top >= 1 && top <= 10000 && is_texts(options.value("phase", json::array())) &&
                     is_texts(options.value("rules", json::array()));
   if (!fine) return bad_input("the options of the report are damaged", "make the report again");
   return {};
 }
 
-/// Peaks and rules may lie elsewhere now.
+/// Files and folders may lie elsewhere now.
 json options_now(json options, const json& parameters) {
-  for (const char* key : {"peaks", "rules"}) {
+  for (const char* key : {"model_config", "peaks", "rules"}) {
     if (parameters.contains(key)) options[key] = parameters[key];
   }
   return options;
+}
+
+/// The labels that the figures of the report were made with.
+std::map<std::string, std::string> labels_in(const json& labels) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, label] : labels.items()) {
+    if (label.is_object() && label.value("value", json()).is_string()) out[key] = label["value"];
+  }
+  return out;
 }
 
 Result<Outcome> verify_report(Context& context, const json& parameters) {
@@ -186,10 +201,11 @@ Result<Outcome> verify_report(Context& context, const json& parameters) {
   }
   NL_CHECK(check_options(report["options"]));
   NL_TRY(const auto named, run_of_report(context, report["run"]["run_id"]));
-  NL_TRY(const auto made, make_run_report(context, named, options_now(report["options"], parameters)));
+  NL_TRY(const auto made, make_run_report(context, named, options_now(report["options"], parameters),
+                                          labels_in(report["labels"])));
   json now = report::report_tree(made);
   const auto labels = report::other_labels(report, now);
-  for (const char* key : {"options", "labels"}) now[key] = report[key];
+  for (const char* key : {"options", "labels", "files"}) now[key] = report[key];
   const auto found = report::differences(report, now, kDifferencesShown);
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id},

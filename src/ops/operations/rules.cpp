@@ -34,9 +34,9 @@ constexpr char kResult[] = R"({
   "type": "object",
   "properties": {
     "rules": {"type": "array", "items": {"type": "object",
-      "required": ["id", "version", "title", "confidence", "origin", "condition"]}},
+      "required": ["id", "version", "title", "confidence", "origin", "condition", "proof"]}},
     "replaced": {"type": "array", "items": {"type": "object", "required": ["id", "origin", "replaces"]}},
-    "rule": {"type": "object", "required": ["id", "version", "title", "confidence", "origin", "condition", "evidence",
+    "rule": {"type": "object", "required": ["id", "version", "title", "confidence", "origin", "condition", "proof", "evidence",
                                             "at_stake", "suggestions", "references"]},
     "files": {"type": "array", "items": {"type": "object", "required": ["path", "valid", "faults"],
       "properties": {"faults": {"type": "array", "items": {"type": "object",
@@ -44,12 +44,17 @@ constexpr char kResult[] = R"({
                      "case": {"enum": ["fires", "silent", "abstains"]},
                      "evaluation": {"type": "object", "required": ["findings", "abstentions"]}}}}}})";
 
+constexpr Cut kCuts[] = {
+    {"/rule/references"}, {"/rule/evidence", 1},  {"/rule/suggestions", 1}, {"/replaced"},
+    {"/rules"},           {"/files", 0, "valid"}, {"/rule", kKeepAll}};
+
 // ---- What the rules say of themselves
 
 json head_json(const Rule& rule) {
   return {{"id", rule.id},         {"version", rule.version},
           {"title", rule.title},   {"confidence", analyze::confidence_name(rule.confidence)},
-          {"origin", rule.origin}, {"condition", rule.condition.text()}};
+          {"origin", rule.origin}, {"condition", rule.condition.text()},
+          {"proof", rule.proof}};
 }
 
 json evidence_json(const Rule& rule) {
@@ -221,11 +226,11 @@ Result<Outcome> run(Context&, const json& parameters) {
 
 std::string list_text(const json& data, const TextStyle& style) {
   using enum TextTable::Align;
-  TextTable table({kLeft, kLeft, kRight, kLeft, kLeft});
-  table.add({"rule", "confidence", "version", "from", ""});
+  TextTable table({kLeft, kLeft, kRight, kLeft, kLeft, kLeft});
+  table.add({"rule", "confidence", "version", "from", "proof", ""});
   for (const auto& rule : data["rules"]) {
     table.add({rule["id"], rule["confidence"], std::to_string(rule["version"].get<int>()),
-               shortened(rule["origin"].get<std::string>(), 40), rule["title"]});
+               shortened(rule["origin"].get<std::string>(), 40), rule["proof"], rule["title"]});
   }
   std::string out = table.text("", true, style);
   for (const auto& one : data["replaced"]) {
@@ -243,6 +248,7 @@ std::string rule_text(const json& rule, const TextStyle& style) {
   };
   line("version", std::to_string(rule["version"].get<int>()) + ", " + rule["origin"].get<std::string>());
   line("confidence", rule["confidence"]);
+  line("proof", rule["proof"]);
   line("condition", rule["condition"]);
   line("at stake", rule["at_stake"]);
   for (const auto& one : rule["evidence"]) {
@@ -323,6 +329,7 @@ const Operation& operation_rules() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

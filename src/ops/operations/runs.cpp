@@ -44,6 +44,8 @@ constexpr char kResult[] = R"({
     "facets": {"type": "array", "items": {"type": "object", "required": ["key", "distinct", "without", "values"],
       "properties": {"values": {"type": "array", "items": {"type": "object", "required": ["value", "runs"]}}}}}}})";
 
+constexpr Cut kCuts[] = {{"/facets"}, {"/groups"}, {"/runs"}};
+
 json row_json(const store::RunRow& row) {
   return {{"run_id", row.run_id},
           {"imported_at_ns", row.imported_at_ns},
@@ -319,6 +321,7 @@ const Operation& operation_runs() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

@@ -5,6 +5,7 @@
 #include "model/run_file.h"
 #include "model/run_schema.h"
 #include "model/tables.h"
+#include "ops/envelope.h"
 #include "ops/import/validate_file.h"
 #include "ops/text/text.h"
 #include "store/run_document.h"
@@ -21,15 +22,25 @@ constexpr char kParameters[] = R"({
     "what": {"type": "string", "x-positional": 1,
              "description": "a table, operations, print or validate; nothing: all tables"},
     "target": {"type": "string", "x-positional": 2, "x-host-path": {"what": "validate"},
-               "description": "print: run or run-file (the default), whose JSON Schema is written; validate: a run file, a run.json or a bundle folder"}}})";
+               "description": "print: run, run-file (the default) or an operation, whose JSON Schema is written, of an operation that of its answer; validate: a run file, a run.json or a bundle folder"}}})";
 
 constexpr char kResult[] = R"({
   "type": "object",
   "properties": {"tables": {"type": "array", "items": {"type": "object", "required": ["name", "kind", "doc", "columns"]}},
                  "run_schema": {"type": "object"},
-                 "run_file_schema": {"type": "object"},
+                 "run_file_schema": {"type": "object"}, "answer_schema": {"type": "object"},
+                 "operations": {"type": "array", "items": {"type": "string"}},
                  "path": {"type": "string"}, "kind": {"enum": ["run-file", "run", "bundle"]}, "valid": {"type": "boolean"},
                  "errors": {"type": "array", "items": {"type": "object", "required": ["pointer", "message"]}}}})";
+
+/// Half a JSON Schema is none.
+constexpr Cut kCuts[] = {{"/tables/*/columns"},
+                         {"/tables"},
+                         {"/operations"},
+                         {"/errors"},
+                         {"/run_schema", kKeepAll},
+                         {"/run_file_schema", kKeepAll},
+                         {"/answer_schema", kKeepAll}};
 
 json table_json(const model::Table& table) {
   json columns = json::array();
@@ -47,6 +58,8 @@ Result<Outcome> print_schema(const std::string& of) {
     outcome.data = {{"run_schema", json::parse(model::run_schema_text())}};
   } else if (of.empty() || of == "run-file") {
     outcome.data = {{"run_file_schema", model::run_file_schema()}};
+  } else if (const Operation* const operation = find_operation(of)) {
+    outcome.data = {{"answer_schema", envelope_schema(*operation)}};
   } else {
     return Error{ErrorCode::kNotFound,
                  "no document is called: " + of,
@@ -118,6 +131,7 @@ std::string validation_text(const json& data, const TextStyle& style) {
 std::string text(const Outcome& outcome, const TextStyle& style) {
   if (outcome.data.contains("valid")) return validation_text(outcome.data, style);
   if (outcome.data.contains("run_file_schema")) return outcome.data["run_file_schema"].dump(2) + "\n";
+  if (outcome.data.contains("answer_schema")) return outcome.data["answer_schema"].dump(2) + "\n";
   if (outcome.data.contains("operations")) return outcome.data["operations"].dump() + "\n";
   if (outcome.data.contains("run_schema")) return outcome.data["run_schema"].dump(2) + "\n";
   const auto& tables = outcome.data["tables"];
@@ -148,6 +162,7 @@ const Operation& operation_schema() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

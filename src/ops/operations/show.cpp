@@ -4,10 +4,12 @@
 
 #include "ops/runs/iteration_times.h"
 #include "ops/runs/named_analysis.h"
+#include "ops/runs/page_calls.h"
 #include "ops/runs/recorded_times.h"
-#include "ops/runs/run_names.h"
+#include "ops/runs/run_sets.h"
 #include "ops/runs/run_state.h"
 #include "ops/text/text.h"
+#include "report/head_labels.h"
 #include "store/ledger.h"
 #include "store/run_document.h"
 #include "store/run_summary.h"
@@ -28,7 +30,34 @@ constexpr char kResult[] = R"({
   "type": "object",
   "required": ["run_id", "format", "backend", "hardware", "software", "counts", "health", "window", "devices", "kernels",
                "ops", "layers", "top_of", "top", "tables", "bundle_bytes", "labels", "past_labels", "tags",
-               "notes", "baselines"]})";
+               "notes", "baselines", "files"]})";
+
+/// What a run is stays longest.
+constexpr Cut kCuts[] = {
+    {"/tables"},
+    {"/clock"},
+    {"/past_labels"},
+    {"/hardware/devices", 1},
+    {"/recorded_times"},
+    {"/top", 3},
+    {"/iterations"},
+    {"/sources", 1},
+    {"/hardware/hosts", 1},
+    {"/hardware/ranks", 1},
+    {"/notes", 1},
+    {"/devices", 1},
+    {"/top", 1},
+    {"/labels"},
+    {"/notes"},
+    {"/baselines"},
+    {"/tags"},
+    {"/hardware/hosts"},
+    {"/hardware/ranks"},
+    {"/hardware/devices"},
+    {"/top"},
+    {"/devices"},
+    {"/sources"},
+};
 
 /// What the text shows of times besides `data`.
 struct ShownTimes {
@@ -56,6 +85,14 @@ Result<json> state_of(const Context& context, const NamedRun& named, const json&
   return run_state_json(*ledger, named, document);
 }
 
+/// Names of the profiles; those of a bundle elsewhere are not known here.
+Result<json> files_of(const Context& context, const NamedRun& named, const json& document) {
+  if (!is_in_ledger(context, named)) return json::array();
+  NL_TRY(const auto ledger, ledger_of(context, named));
+  NL_TRY(const auto files, files_of_run(*ledger, named.run_id, document));
+  return json(files);
+}
+
 Result<Outcome> run(Context& context, const json& parameters) {
   const auto engine = store::EngineStart::leased(store::reading_engine());
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
@@ -81,6 +118,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   data["tables"] = document["tables"];
   NL_TRY(const json state, state_of(context, named, document));
   data.update(state);
+  NL_TRY(data["files"], files_of(context, named, document));
   int64_t bytes = 0;
   for (const auto& table : document["tables"]) bytes += table["bytes"].get<int64_t>();
   data["bundle_bytes"] = bytes;
@@ -89,6 +127,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   const std::string id = short_id(named.run_id);
   outcome.next.push_back(suggested("query", {{"run", id}, {"sql", next_query(outcome.data, times)}}));
   outcome.next.push_back(suggested("verify", {{"run", id}}));
+  suggest_pages(outcome, id);
   outcome.answer = std::move(times);
   return outcome;
 }
@@ -126,6 +165,15 @@ std::string idle_devices_text(const json& hardware, const TextStyle& style) {
 }
 
 constexpr std::string_view kBelow = "            ";  // "  device    "
+
+/// The model and the file, where they are known.
+std::string names_text(const json& data) {
+  std::string model;
+  for (const json& label : data["labels"]) {
+    if (label["key"] == "model") model = label["value"];
+  }
+  return report::head_words(model, data["files"].get<std::vector<std::string>>());
+}
 
 std::string devices_text(const json& data, const TextStyle& style) {
   if (data["devices"].empty()) return idle_devices_text(data["hardware"], style);
@@ -207,6 +255,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
       sources.size() == 1 ? sources[0]["role"].get<std::string>() : fmt::format("files ({})", sources.size());
   std::string out = fmt::format("{}  {} {} of {}\n", bold("run " + short_id(data["run_id"]), style),
                                 data["format"].get<std::string>(), what, data["backend"].get<std::string>());
+  const std::string names = names_text(data);
+  if (!names.empty())
+    out += fmt::format("  {}  {}\n", dim("of      ", style), behind_column(names, kBelow.size(), style));
   const std::string versions = versions_text(data["software"]);
   out += run_state_text(data, style);
   if (!versions.empty()) out += fmt::format("  {}  {}\n", dim("software", style), versions);
@@ -252,6 +303,7 @@ const Operation& operation_show() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

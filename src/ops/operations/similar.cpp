@@ -27,6 +27,9 @@ constexpr char kParameters[] = R"({
     "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 10, "description": "runs to list"}
   }})";
 
+constexpr Cut kCuts[] = {
+    {"/runs/*/not_compared"}, {"/runs/*/dimensions", 3}, {"/runs", 3}, {"/runs/*/dimensions"}, {"/runs"}};
+
 /// One run that is like the one asked for.
 struct SimilarRun {
   std::string run_id;
@@ -206,6 +209,7 @@ const Operation& operation_similar() {
       .result = schema_text<SimilarRuns>,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

@@ -66,9 +66,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_tag() {
   static constexpr Operation kOperation{
       .name = "tag",
-      .summary = "Tag a run; a tag names the run wherever one is asked for",
-      .use_when = "a run shall be found by a word of yours",
-      .not_when = "the word needs a value: label; it points at one run at a time: baseline",
+      .summary = "Tag a run; a tag names its run wherever one is asked for, and all its runs in compare",
+      .use_when = "a run shall be found by a word of yours, or several are repeats of one thing",
+      .not_when = "the word needs a value: label; it is what others are measured against: baseline",
       .example = R"({"run": "@latest", "names": ["nightly"]})",
       .parameters = kParameters,
       .result = kResult,

@@ -9,6 +9,7 @@
 #include "ops/gate/share.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
+#include "report/compare_words.h"
 #include "report/trend_plot.h"
 
 namespace nl::ops {
@@ -40,6 +41,13 @@ constexpr char kParameters[] = R"({
     "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 10000, "description": "newest runs to look at"},
     "svg": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write a picture to this file"}
   }})";
+
+/// Of a series the oldest points go first; where it changed stays longest.
+constexpr Cut kCuts[] = {{"/groups/*/points", 0, kOldestFirst},
+                         {"/groups", 3},
+                         {"/left_out"},
+                         {"/groups/*/change_points", 1, kOldestFirst},
+                         {"/groups"}};
 
 std::vector<std::string> divided(const std::string& text) {
   std::vector<std::string> parts;
@@ -82,6 +90,7 @@ Result<TrendQuestion> trend_question(const json& parameters) {
   stats::ChangePointOptions options;
   options.min_magnitude = threshold;
   options.persistence = parameters["persistence"];
+  options.separated = true;
   return TrendQuestion{std::move(history), std::move(figure), options};
 }
 
@@ -194,13 +203,15 @@ std::string group_text(const TrendGroup& group, const std::string& unit, const T
   out += fmt::format("  {}, {} → {}\n", counted(static_cast<int64_t>(points.size()), "run"),
                      value_text(points.front().value, unit), value_text(points.back().value, unit));
   for (const TrendChange& change : group.change_points) out += change_text(change, unit, style);
+  if (group.silent) out += "  " + behind_column(*group.silent, 2, style) + "\n";
   return out;
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
   constexpr size_t kShown = 20;
   const auto& trend = answer_of<Trend>(outcome);
-  if (trend.groups.empty()) return "No run has this figure.\n";
+  const std::string silent = trend.silent ? report::sentence(*trend.silent) + ".\n" : "";
+  if (trend.groups.empty()) return silent;
   std::string out = fmt::format("{}, runs in the order of {}\n", trend.figure.id,
                                 trend.order == "imported" ? "their import" : trend.order);
   for (size_t i = 0; i < std::min(trend.groups.size(), kShown); i++)
@@ -210,7 +221,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
                            counted(static_cast<int64_t>(trend.groups.size() - kShown), "more group")),
                style);
   }
-  return out;
+  return silent.empty() ? out : out + "\n" + behind_column(silent, 0, style);
 }
 
 }  // namespace
@@ -226,6 +237,7 @@ const Operation& operation_trend() {
       .result = schema_text<Trend>,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

@@ -26,6 +26,8 @@ constexpr char kResult[] = R"({
   "properties": {"run_id": {"type": "string"}, "verified": {"type": "boolean"},
     "checks": {"type": "array", "items": {"type": "object", "required": ["check", "ok", "detail"]}}}})";
 
+constexpr Cut kCuts[] = {{"/checks", 0, "ok"}};
+
 class Checks {
  public:
   void add(const std::string& check, bool ok, const std::string& detail) {
@@ -154,6 +156,7 @@ const Operation& operation_verify() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

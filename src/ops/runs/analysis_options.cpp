@@ -1,5 +1,7 @@
 #include "ops/runs/analysis_options.h"
 
+#include "base/files.h"
+
 namespace nl::ops {
 namespace {
 
@@ -21,6 +23,16 @@ Result<void> set_phase(analyze::PhaseNames& names, const std::string& given) {
   return {};
 }
 
+constexpr int64_t kMaxConfigBytes = 4 * int64_t{1024} * 1024;
+
+Result<analyze::LanguageModel> model_of_config(const std::string& path) {
+  NL_TRY(const std::string text, read_small_file(path, kMaxConfigBytes));
+  const auto config = nlohmann::json::parse(text, nullptr, false);
+  if (config.is_discarded())
+    return Error{ErrorCode::kBadInput, "not JSON: " + path, "give the config.json of the model"};
+  return analyze::language_model(config);
+}
+
 }  // namespace
 
 Result<analyze::AnalysisOptions> analysis_options(const nlohmann::json& parameters) {
@@ -31,7 +43,16 @@ Result<analyze::AnalysisOptions> analysis_options(const nlohmann::json& paramete
   options.rule_folders = parameters.value("rules", std::vector<std::string>());
   for (const auto& given : parameters.value("phase", std::vector<std::string>()))
     NL_CHECK(set_phase(options.phases, given));
+  if (const std::string path = parameters.value("model_config", ""); !path.empty()) {
+    NL_TRY(options.model.model, model_of_config(path));
+  }
   return options;
+}
+
+void use_labels(analyze::AnalysisOptions& options, const std::map<std::string, std::string>& labels) {
+  auto given = std::move(options.model.model);
+  options.model = analyze::model_facts(labels);
+  if (given) options.model.model = std::move(given);
 }
 
 }  // namespace nl::ops

@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <map>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ops/text/text.h"
@@ -22,7 +22,7 @@ struct Pass {
 /// Iterations of one pass that were run without a break.
 struct Block {
   std::string pass;
-  std::vector<double> wall = {}, cpu = {};
+  std::vector<double> wall = {};
 };
 
 struct Passes {
@@ -39,12 +39,10 @@ void add_iteration(const store::Chunk& chunk, size_t i, Passes& passes) {
   }
   if (passes.blocks.empty() || passes.blocks.back().pass != name) passes.blocks.push_back({name});
   Block& block = passes.blocks.back();
-  for (const auto& [column, whole, part] :
-       {std::tuple{2, &pass.wall, &block.wall}, std::tuple{3, &pass.cpu, &block.cpu}}) {
-    if (chunk.is_null(column, i)) continue;
-    whole->push_back(static_cast<double>(chunk.int64s(column)[i]));
-    part->push_back(whole->back());
+  for (const auto& [column, times] : {std::pair{2, &pass.wall}, std::pair{3, &pass.cpu}}) {
+    if (!chunk.is_null(column, i)) times->push_back(static_cast<double>(chunk.int64s(column)[i]));
   }
+  if (!chunk.is_null(2, i)) block.wall.push_back(pass.wall.back());
 }
 
 Result<Passes> read_passes(store::Connection& connection) {
@@ -91,28 +89,28 @@ bool is_profiled(const std::string& pass) {
 
 /// What a turn, a block of one pass and then one of the other, says of their ratio. Iterations of a block
 /// share what else the machine did meanwhile, so turns are counted and not iterations.
-std::vector<double> turn_ratios(const std::vector<Block>& blocks, std::vector<double> Block::*times) {
+std::vector<double> turn_ratios(const std::vector<Block>& blocks) {
   std::vector<double> ratios;
   for (size_t i = 0; i + 1 < blocks.size(); i += 2) {
     if (blocks[i].pass != "unprofiled" || !is_profiled(blocks[i + 1].pass)) continue;
-    const std::vector<double> plain = stats::sorted(blocks[i].*times);
-    const std::vector<double> profiled = stats::sorted(blocks[i + 1].*times);
+    const std::vector<double> plain = stats::sorted(blocks[i].wall);
+    const std::vector<double> profiled = stats::sorted(blocks[i + 1].wall);
     if (plain.empty() || profiled.empty() || stats::median(plain) <= 0) continue;
     ratios.push_back(stats::median(profiled) / stats::median(plain));
   }
   return stats::sorted(std::move(ratios));
 }
 
-/// Of the wall or of the processor time.
-template <class Ratio>
-void add_ratio(Overhead& overhead, std::optional<Ratio>& ratio, const std::vector<double>& ratios) {
-  if (ratios.empty()) return;
+Overhead overhead_of(const std::vector<double>& ratios) {
+  Overhead overhead;
+  if (ratios.empty()) return overhead;
   overhead.turns = static_cast<int64_t>(ratios.size());
-  ratio = Ratio{.ratio = stats::median(ratios)};
+  overhead.wall = OverheadWall{.ratio = stats::median(ratios)};
   if (const auto interval = stats::median_interval(ratios)) {
-    ratio->low = interval->low;
-    ratio->high = interval->high;
+    overhead.wall->low = interval->low;
+    overhead.wall->high = interval->high;
   }
+  return overhead;
 }
 
 /// "2.13 (2.04 to 2.24)", or empty.
@@ -132,12 +130,13 @@ std::string tail_text(const PassFigures& figures) {
   return text;
 }
 
-/// One for each pass, "unprofiled: median ...", and one for the overhead.
+/// One for each pass, "unprofiled: median ...". Of a profiled pass whose overhead is known, only that: its
+/// median would give a second figure of the overhead.
 std::vector<std::string> lines_of(const std::optional<IterationTimes>& times) {
   std::vector<std::string> lines;
   if (!times) return lines;
   for (const PassTimes& pass : times->passes) {
-    if (!pass.figures) continue;
+    if (!pass.figures || (is_profiled(pass.pass) && times->overhead.wall)) continue;
     const PassFigures& figures = *pass.figures;
     std::string line = fmt::format("{}: median {}", pass.pass, duration_text(figures.median_ns));
     if (figures.low_ns)
@@ -147,7 +146,7 @@ std::vector<std::string> lines_of(const std::optional<IterationTimes>& times) {
     lines.insert(pass.pass == "unprofiled" ? lines.begin() : lines.end(), std::move(line));
   }
   const std::string ratio = ratio_text(times->overhead);
-  if (!ratio.empty()) lines.push_back("the profiler makes an iteration " + ratio + " times as long");
+  if (!ratio.empty()) lines.push_back("profiled: " + ratio + " times as long");
   return lines;
 }
 
@@ -159,9 +158,7 @@ Result<std::optional<IterationTimes>> iteration_times(store::OpenRun& run) {
   NL_TRY(const Passes passes, read_passes(*connection));
   IterationTimes times;
   for (const auto& [name, pass] : passes.by_name) times.passes.push_back(times_of(name, pass));
-  Overhead& overhead = times.overhead;
-  add_ratio(overhead, overhead.wall, turn_ratios(passes.blocks, &Block::wall));
-  add_ratio(overhead, overhead.cpu, turn_ratios(passes.blocks, &Block::cpu));
+  times.overhead = overhead_of(turn_ratios(passes.blocks));
   return std::optional(std::move(times));
 }
 

@@ -46,7 +46,8 @@ struct PassTimes {
   }
 };
 
-/// How much longer an iteration takes under the profiler, by turns of both passes.
+/// How much longer an iteration takes under the profiler, by turns of both passes. The one figure of the
+/// overhead: the medians of the passes are of other stretches of time and give another ratio.
 struct OverheadWall {
   double ratio = 0;
   std::optional<double> low = {}, high = {};
@@ -59,27 +60,14 @@ struct OverheadWall {
   }
 };
 
-struct OverheadCpu {
-  double ratio = 0;
-  std::optional<double> low = {}, high = {};
-
-  static constexpr auto fields() {
-    using O = OverheadCpu;
-    return std::tuple{field("cpu_ratio", &O::ratio, "profiled over unprofiled processor time"),
-                      field("cpu_low", &O::low, "lower end of its interval"),
-                      field("cpu_high", &O::high, "upper end of it")};
-  }
-};
-
 struct Overhead {
   std::optional<int64_t> turns = {};
   std::optional<OverheadWall> wall = {};
-  std::optional<OverheadCpu> cpu = {};
 
   static constexpr auto fields() {
     using O = Overhead;
     return std::tuple{field_if_any("turns", &O::turns, "pairs of blocks that were compared"),
-                      merged(&O::wall), merged(&O::cpu)};
+                      merged(&O::wall)};
   }
 };
 

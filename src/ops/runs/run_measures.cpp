@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 // Raised when the form of the measures or what they are computed from changes.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr char kSchema[] = "neurolens.measures/1";
 constexpr char kFolderStart[] = "measures-";
 constexpr int64_t kMostRows = 10'000;
@@ -120,7 +120,7 @@ json tables_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
   out["kernels"] = kernel_rows(data["top_kernels"]);
   out["ops"] = op_rows(data["top_ops"]);
   out["modules"] = data["top_modules"];
-  for (const char* key : {"phases", "layers", "counters", "not_shown"}) out[key] = data[key];
+  for (const char* key : {"phases", "layers", "model_layers", "counters", "not_shown"}) out[key] = data[key];
   out["roofline"] = roofline_of(data["devices"]);
   out["patterns"] = analysis.patterns;
   const auto& steps = analysis.step_durations_ns;

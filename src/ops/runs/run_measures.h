@@ -19,8 +19,8 @@ enum class MeasureDetail {
 };
 
 /// {schema, run_id, total_ns, devices [...], steps {source, count, confidence, median_ns, p90_ns, p99_ns}}
-/// and, with all detail, steps.durations_ns, kernels, ops, modules, phases, layers, roofline, counters,
-/// patterns, not_shown.
+/// and, with all detail, steps.durations_ns, kernels, ops, modules, phases, layers, model_layers, roofline,
+/// counters, patterns, not_shown.
 ///
 /// A device: device, rank, name, kind, decomposition {..._ns}, idle_causes {cause: ns}, classes {class: ns},
 /// metrics {id: value} and absent {reason: [id]}; see measured(). Rows of kernels and ops: device, rank,

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ops/text/text.h"
 
@@ -75,12 +76,22 @@ Result<json> run_state_json(store::Ledger& ledger, const NamedRun& run, const js
   for (const auto& label : labels) out["labels"].push_back(store::label_json(label));
   NL_TRY(const auto past, ledger.state().past_labels(run.run_id));
   for (const auto& one : past) out["past_labels"].push_back(store::past_label_json(one));
-  NL_TRY(out["tags"], ledger.state().tags(run.run_id));
+  NL_TRY(const auto tags, ledger.state().tags(run.run_id));
+  std::set<std::string> of_baselines;  // a baseline of several runs is a tag that nobody gave by hand
+  for (const std::string& tag : tags) {
+    constexpr std::string_view kPrefix = "@baseline:";
+    if (tag.starts_with(kPrefix)) {
+      of_baselines.insert(tag.substr(kPrefix.size()));
+    } else {
+      out["tags"].push_back(tag);
+    }
+  }
   NL_TRY(const auto notes, ledger.state().notes(run.run_id));
   for (const auto& note : notes) out["notes"].push_back(note_json(note));
   NL_TRY(const auto baselines, ledger.state().baselines());
   for (const auto& baseline : baselines) {
-    if (baseline.run_id == run.run_id) out["baselines"].push_back(baseline.name);
+    if (baseline.run_id == run.run_id || of_baselines.contains(baseline.name))
+      out["baselines"].push_back(baseline.name);
   }
   return out;
 }

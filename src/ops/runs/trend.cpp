@@ -6,6 +6,7 @@
 
 #include "compare/comparability.h"
 #include "ops/runs/run_measures.h"
+#include "ops/runs/trend_silence.h"
 #include "stats/rank_test.h"
 #include "stats/sample.h"
 #include "store/run_document.h"
@@ -195,9 +196,13 @@ class GroupTrend {
  public:
   GroupTrend(const store::Ledger& ledger, const TrendQuestion& question, std::vector<Point> points)
       : ledger_(ledger), question_(question), points_(std::move(points)) {
-    std::vector<double> values;
-    for (const Point& point : points_) values.push_back(point.value);
-    changes_ = stats::find_change_points(values, question.change_points);
+    for (const Point& point : points_) values_.push_back(point.value);
+    changes_ = stats::find_change_points(values_, question.change_points);
+  }
+
+  std::optional<std::string> silent() const {
+    if (!changes_.empty()) return std::nullopt;
+    return why_group_is_silent(values_, question_.change_points);
   }
 
   std::vector<compare::TrendPoint> points() const {
@@ -229,6 +234,7 @@ class GroupTrend {
   const store::Ledger& ledger_;
   const TrendQuestion& question_;
   std::vector<Point> points_;
+  std::vector<double> values_;
   std::vector<stats::ChangePoint> changes_;
 };
 
@@ -265,10 +271,11 @@ Result<compare::Trend> trend_of(Context& context, store::Ledger& ledger, const T
   for (const RunGroupHistory& group : history.groups) {
     NL_TRY(auto points, values.of(group));
     if (points.empty()) continue;
-    TrendGroup out{values_of(group, question.history.group_by), summary_of(points), {}, {}};
+    TrendGroup out{values_of(group, question.history.group_by), summary_of(points), {}, {}, {}};
     const GroupTrend found(ledger, question, std::move(points));
     out.points = found.points();
     out.change_points = found.changes(explained);
+    out.silent = found.silent();
     for (const TrendChange& change : out.change_points) trend.alerts += change.alert;
     trend.groups.push_back(std::move(out));
   }
@@ -278,6 +285,7 @@ Result<compare::Trend> trend_of(Context& context, store::Ledger& ledger, const T
   trend.matching = history.matching;
   trend.without_order = history.without_order;
   for (const auto& [reason, runs] : values.left_out()) trend.left_out.push_back({reason, runs});
+  trend.silent = why_trend_is_silent(trend);
   return trend;
 }
 

@@ -3,13 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "ops/runs/recorded_times.h"
 #include "ops/runs/run_names.h"
+#include "ops/screen/findings_text.h"
 #include "ops/text/text.h"
+#include "report/compare_words.h"
 #include "report/device_label.h"
+#include "report/serving_words.h"
 
 namespace nl::ops {
 namespace {
@@ -222,10 +224,8 @@ std::string classes_text(const Analysis& data, const TextStyle& style) {
   const DeviceName& on = busiest(data);
   const auto device = std::find_if(data.devices.begin(), data.devices.end(),
                                    [&](const DeviceAnswer& one) { return one.on == on; });
-  std::vector<std::pair<int64_t, std::string>> classes;
   int64_t sum = 0, experts = 0;
   for (const auto& [name, ns] : device->classes) {
-    classes.emplace_back(ns, name);
     sum += ns;
     if (name == "moe") experts += ns;
   }
@@ -233,11 +233,7 @@ std::string classes_text(const Analysis& data, const TextStyle& style) {
     if (row.on == on && row.family.find("moe") != std::string::npos && op_class_name(row.op_class) != "moe")
       experts += row.total_ns;
   }
-  std::sort(classes.rbegin(), classes.rend());
-  std::vector<std::string> shown;
-  for (const auto& [ns, name] : classes) {
-    if (part(ns, sum) >= 0.01) shown.push_back(name + " " + percent_text(part(ns, sum)));
-  }
+  std::vector<std::string> shown = report::class_shares(device->classes);
   if (shown.size() < 2) return "";
   if (experts > 0) shown.push_back("of all, experts (MoE) " + percent_text(part(experts, sum)));
   shown.front() = dim(device->is_host() ? "ops by class: " : "kernels by class: ", style) + shown.front();
@@ -259,6 +255,28 @@ std::string kernels_text(const Analysis& data, const TextStyle& style) {
          "\n" + table.text("  ", true, style);
 }
 
+/// Where the ops of graph replays come from and how sure they are, or why there are none.
+std::string graph_ops_text(const std::optional<analyze::GraphOpsAnswer>& graphs, const TextStyle& style) {
+  if (!graphs) return "";
+  const std::string donor =
+      (graphs->kind == analyze::DonorKind::kCapture ? "the capture trace " : "the run ") + graphs->donor;
+  std::string text;
+  if (graphs->is_used()) {
+    text = fmt::format(
+        "ops of graph replays come from {}: {} of {} matched, {} of their time by the kernel's "
+        "name; shapes {}",
+        donor, percent_or_dash(graphs->matched), counted(graphs->kernels, "kernel"),
+        percent_or_dash(graphs->by_name_time), graphs->shapes);
+    if (graphs->refused)
+      text += fmt::format("; {} of {} graphs without ops: {}", graphs->graphs - graphs->graphs_matched,
+                          graphs->graphs, *graphs->refused);
+  } else {
+    text = fmt::format("no ops for graph replays: {} does not fit: {}", donor,
+                       graphs->refused.value_or("its launches have no ops"));
+  }
+  return fmt::format("  {}    {}\n", dim("note", style), behind_column(text, kNoteColumn, style));
+}
+
 std::string ops_text(const Analysis& data, const TextStyle& style) {
   if (data.top_ops.empty()) return "";
   using enum TextTable::Align;
@@ -267,6 +285,7 @@ std::string ops_text(const Analysis& data, const TextStyle& style) {
   for (const analyze::OpAnswer& row : data.top_ops) {
     if (!is_shown(row.on, data)) continue;
     const char* owner = row.owner == analyze::Owner::kGraphLaunch ? " (graph)"
+                        : row.owner == analyze::Owner::kGraphOp   ? " (in graph)"
                         : row.owner == analyze::Owner::kCall      ? " (no op)"
                                                                   : "";
     table.add({percent_or_dash(row.share), duration_text(row.time_ns()),
@@ -279,7 +298,18 @@ std::string ops_text(const Analysis& data, const TextStyle& style) {
              : "Ops" + shown_device(data) +
                    (data.top_ops[0].own_ns ? ", share of the sum of their own times"
                                            : ", share of the device time that they launched");
-  return "\n" + bold(title, style) + "\n" + table.text("  ", true, style);
+  return "\n" + bold(title, style) + "\n" + table.text("  ", true, style) +
+         graph_ops_text(data.graph_ops, style);
+}
+
+/// What the layers of the model take; nothing if the source does not name them.
+std::string model_layers_text(const Analysis& data, const TextStyle& style) {
+  std::string out;
+  for (const analyze::DeviceLayers& layers : data.model_layers.devices) {
+    if (!is_shown(layers.on, data)) continue;
+    for (const analyze::Remark& remark : layers.remarks) out += wrapped(remark.text, "  ", style.width);
+  }
+  return out.empty() ? "" : "\n" + bold("Layers of the model" + shown_device(data), style) + "\n" + out;
 }
 
 std::string phases_text(const Analysis& data, const TextStyle& style) {
@@ -293,21 +323,28 @@ std::string phases_text(const Analysis& data, const TextStyle& style) {
   return out.empty() ? "" : "\n" + bold("Phases", style) + "\n" + out;
 }
 
-/// What a step of one phase does: "decode of 32 requests".
-std::string batch_text(const analyze::ServingRow& row) {
-  const auto requests = [](const std::optional<int64_t>& count) {
-    return counted(count.value_or(0), "request");
-  };
-  if (row.phase == "prefill") return "prefill of " + requests(row.prefill_requests);
-  if (row.phase == "decode_step") return "decode of " + requests(row.decode_requests);
-  return fmt::format("mixed step, prefill of {} and decode of {}", requests(row.prefill_requests),
-                     requests(row.decode_requests));
+constexpr int64_t kSmallBatch = 64;  // decoding more requests at once may be bound by compute
+
+const analyze::ModelRoofRow* model_roof_of(const analyze::ServingRow& row, const Analysis& data) {
+  const auto& rows = data.model_roof.rows;
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const analyze::ModelRoofRow& one) {
+    return one.phase == row.phase && one.requests == row.decode_requests && one.step_ns == row.median_ns;
+  });
+  return found == rows.end() ? nullptr : &*found;
 }
 
-constexpr int64_t kSmallBatch = 64;  // decoding more requests at once may be bound by compute
+/// Steps that only labels describe; those of an engine have their own lines.
+std::string described_steps_text(const Analysis& data, const TextStyle& style) {
+  if (!data.serving.empty() || data.model_roof.rows.empty()) return "";
+  const analyze::ModelRoofRow& row = data.model_roof.rows.front();
+  return "\n" + bold("Against the model", style) + "\n" +
+         wrapped(report::roof_title(row) + ": " + report::model_roof_words(row), "  ", style.width);
+}
 
 /// A step that decodes few requests reads all weights for little arithmetic.
 std::string decode_roof_text(const analyze::ServingRow& row, const Analysis& data, const TextStyle& style) {
+  if (const auto* known = model_roof_of(row, data))
+    return wrapped(report::model_roof_words(*known), "    ", style.width);
   if (row.phase != "decode_step" || row.decode_requests.value_or(kSmallBatch + 1) > kSmallBatch) return "";
   std::string text = "Each step reads the weights and the KV cache once, so memory bandwidth is its roof";
   const auto& peaks = data.devices.front().roofline.peaks;
@@ -315,13 +352,21 @@ std::string decode_roof_text(const analyze::ServingRow& row, const Analysis& dat
     text += fmt::format(
         ": in this time the device can read {}",
         bytes_text(static_cast<int64_t>(*peaks->bandwidth * static_cast<double>(row.median_ns) / 1e9)));
-  return wrapped(text + ".", "    ", style.width);
+  text += ".";
+  if (data.model_roof.absent && peaks) text += " " + report::sentence(*data.model_roof.absent) + ".";
+  return wrapped(text, "    ", style.width);
+}
+
+/// What the kernels of these steps do. With one kind of steps, the classes of the whole device say it.
+std::string step_classes_text(const analyze::ServingRow& row, const TextStyle& style) {
+  const std::vector<std::string> shown = report::class_shares(row.classes);
+  return shown.empty() ? "" : "    " + listed(shown, ", ", "    ", style) + "\n";
 }
 
 std::string serving_text(const Analysis& data, const TextStyle& style) {
   std::string out;
   for (const analyze::ServingRow& row : data.serving) {
-    std::vector<std::string> said = {fmt::format("{}: {}, {} each", batch_text(row),
+    std::vector<std::string> said = {fmt::format("{}: {}, {} each", report::serving_words(row),
                                                  counted(row.steps, "step"), duration_text(row.median_ns))};
     const int64_t tokens = row.prefill_tokens.value_or(0) + row.decode_tokens.value_or(0);
     if (row.tokens_per_s)
@@ -330,6 +375,7 @@ std::string serving_text(const Analysis& data, const TextStyle& style) {
     if (row.ns_per_output_token)
       said.push_back(duration_text(*row.ns_per_output_token) + " per output token and request");
     out += "  " + listed(said, "; ", "    ", style) + "\n";
+    if (data.serving.size() > 1) out += step_classes_text(row, style);
     out += decode_roof_text(row, data, style);
   }
   return out.empty() ? "" : "\n" + bold("Steps of " + data.serving.front().engine, style) + "\n" + out;
@@ -476,30 +522,6 @@ std::string counters_text(const std::optional<analyze::CountersAnswer>& counters
   return out;
 }
 
-constexpr double kLeastAtStake = 0.01;  // of the window
-
-/// "Share of the kernel time in …: 41.5 %"
-std::string evidence_text(const analyze::FindingEvidence& evidence) {
-  std::string text = evidence.text;
-  if (text.ends_with('.')) text.pop_back();
-  if (!evidence.value) return text + ".";
-  const std::string value = evidence.unit == "ns" ? duration_text(static_cast<int64_t>(*evidence.value))
-                            : evidence.unit.empty() || evidence.unit == "ratio"
-                                ? percent_text(*evidence.value)
-                                : fmt::format("{:.4g} {}", *evidence.value, evidence.unit);
-  return text + ": " + value + ".";
-}
-
-/// How much time the advice may save, and which part of it other findings promise too.
-std::string promise_text(const analyze::Finding& finding) {
-  if (finding.promised_ns == 0 && finding.shared_with.empty()) return "";
-  std::string others;
-  for (const std::string& rule : finding.shared_with) others += (others.empty() ? "" : ", ") + rule;
-  if (finding.promised_ns == 0) return fmt::format("Its time is promised by {} already.", others);
-  return fmt::format("Saves at most {}{}.", duration_text(finding.promised_ns),
-                     others.empty() ? "" : "; the rest is promised by " + others);
-}
-
 /// What holds the kernels back that matter; each kernel is named once.
 std::string diagnosis_text(const std::optional<analyze::CountersAnswer>& counters, const TextStyle& style) {
   if (!counters || counters->diagnosis.empty()) return "";
@@ -512,35 +534,6 @@ std::string diagnosis_text(const std::optional<analyze::CountersAnswer>& counter
     out += wrapped(one.text, "    ", style.width);
     before = &one;
   }
-  return out;
-}
-
-std::string findings_text(const Analysis& data, const TextStyle& style) {
-  constexpr std::string_view kBelow = "          ";
-  if (data.findings.empty()) return "\n" + bold("Findings", style) + "\n  none\n";
-  std::string out = "\n" + bold("Findings, most time at stake first", style) + "\n";
-  std::map<std::string, int> devices;
-  int64_t small = 0;
-  for (const auto& [finding, device] : data.findings) devices[finding.rule]++;
-  for (const auto& [finding, device] : data.findings) {
-    const int on = std::exchange(devices[finding.rule], 0);
-    if (on == 0) continue;  // told with the device that has most at stake
-    const double share = part(finding.at_stake_ns, data.window.total_ns);
-    if (share < kLeastAtStake) {
-      small++;
-      continue;
-    }
-    const std::string by =
-        fmt::format("{}, {} confidence{}", finding.rule, analyze::confidence_name(finding.confidence),
-                    on > 1 ? fmt::format(", most of {} devices", on) : "");
-    const std::vector<std::string> title = {bold(finding.title, style), dim(by, style)};
-    out += fmt::format("  {:>6}  {}\n", percent_text(share), listed(title, "  ", kBelow, style));
-    out += wrapped(evidence_text(finding.evidence.front()), kBelow, style.width);
-    if (!finding.suggestions.empty()) out += wrapped(finding.suggestions[0].text, kBelow, style.width);
-    out += wrapped(promise_text(finding), kBelow, style.width);
-  }
-  if (small > 0)
-    out += "  " + dim(counted(small, "finding") + " about less than 1 % of the window", style) + "\n";
   return out;
 }
 
@@ -585,13 +578,15 @@ std::string analyze_text(const Outcome& outcome, const TextStyle& style) {
   out += inference_times_text(data.inference_times, style) + remarks_text(data.notes, style) +
          remarks_text(data.host_remarks, style) +
          (data.layers ? remarks_text(data.layers->remarks, style) : "");
+  if (style.is_brief) return out + diagnosis_text(data.counters, style) + findings_text(data, style);
   out += data.undecided && data.undecided->id != "unknown_idle"
              ? work_text(data)
              : devices_text(data, style) + classes_text(data, style);
   out += recorded_times_text(data.recorded_times, style);
-  return out + kernels_text(data, style) + serving_text(data, style) + ops_text(data, style) +
-         phases_text(data, style) + collectives_text(data, style) + coverage_text(data, style) +
-         roof_text(data, style) + counters_text(data.counters, style) + diagnosis_text(data.counters, style) +
+  return out + kernels_text(data, style) + serving_text(data, style) + described_steps_text(data, style) +
+         ops_text(data, style) + model_layers_text(data, style) + phases_text(data, style) +
+         collectives_text(data, style) + coverage_text(data, style) + roof_text(data, style) +
+         counters_text(data.counters, style) + diagnosis_text(data.counters, style) +
          launch_matches_text(data.launch_matches, style) + clocks_text(data.clocks, style) +
          findings_text(data, style);
 }

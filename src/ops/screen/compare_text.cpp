@@ -68,6 +68,27 @@ std::string score_text(const Comparison& data, const TextStyle& style) {
   return "  " + dim("comparable " + behind_column(score, kTextColumn + 1, style), style) + "\n";
 }
 
+std::string remarks_text(const Comparison& data, const TextStyle& style) {
+  std::string out;
+  for (const std::string& remark : data.remarks)
+    out += "  remark    " + behind_column(remark, kTextColumn, style) + "\n";
+  return out;
+}
+
+/// What the sides are, for people: "resnet50, nw0.json.gz".
+std::string side_name(const compare::ComparedSide& side) {
+  const std::string words = report::side_words(side);
+  return words.empty() ? "" : " (" + words + ")";
+}
+
+std::string title_text(const Comparison& data, const TextStyle& style) {
+  const std::string title =
+      fmt::format("compare {}{} → {}{}  {}{}", short_id(data.base.run_id), side_name(data.base),
+                  short_id(data.next.run_id), side_name(data.next), data.base.window,
+                  data.base.device ? ", device " + *data.base.device : "");
+  return dim(title, style) + "\n";
+}
+
 std::string tested_text(const compare::Statistics& statistics, const TextStyle& style) {
   const auto& interval = statistics.ratio_interval;
   if (!statistics.p_adjusted || !interval) return "";
@@ -177,11 +198,10 @@ std::string files_text(const Comparison& data, const TextStyle& style) {
 
 std::string compare_text(const Outcome& outcome, const TextStyle& style) {
   const auto& data = answer_of<Comparison>(outcome);
-  std::string out = fmt::format("compare {} → {}  {}{}\n", bold(short_id(data.base.run_id), style),
-                                bold(short_id(data.next.run_id), style), data.base.window,
-                                data.base.device ? ", device " + *data.base.device : "");
-  out += verdict_text(data, style) + wall_text(data, style) + tested_text(data.statistics, style) +
-         warm_up_text(data, style) + score_text(data, style);
+  std::string out = bold(behind_column(report::sentence(data.sentence), 0, style), style) + "\n\n";
+  out += title_text(data, style) + verdict_text(data, style) + wall_text(data, style) +
+         tested_text(data.statistics, style) + warm_up_text(data, style) + score_text(data, style) +
+         remarks_text(data, style);
   if (data.gate)
     out += "  " + bold(data.gate->passed ? "gate passed" : "gate failed", style) + ": " + data.gate->reason +
            "\n";

@@ -148,6 +148,7 @@ class NsysImport {
         if (name.ends_with("CUDA_GRAPH_TRACE_OPTIONS:MODE") && (value == "Graph" || value == "Node")) {
           kept_["cuda_graph_trace"] = value == "Graph" ? "graph" : "node";
         }
+        if (name.ends_with(":COLLECT_CUDA_TRACE") && value == "true") kept_["cuda_trace"] = true;
       }));
     }
     return {};

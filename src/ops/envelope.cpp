@@ -1,0 +1,50 @@
+#include "ops/envelope.h"
+
+#include <fmt/core.h>
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+/// `data` is filled in.
+constexpr char kSchema[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["schema", "version", "data", "warnings", "next"],
+  "properties": {
+    "schema": {"type": "string", "description": "neurolens.<operation>/1"},
+    "version": {"type": "string", "description": "of the program"},
+    "warnings": {"type": "array", "items": {"type": "string"}},
+    "next": {"type": "array", "items": {"type": "string"}, "description": "calls worth making next"},
+    "left_out": {"type": "array", "description": "what a budget cut from data; not there if nothing was",
+      "items": {"type": "object", "additionalProperties": false, "required": ["where", "rows", "of"],
+        "properties": {
+          "where": {"type": "string", "description": "JSON pointer in data; * stands for every row of a list"},
+          "rows": {"type": "integer", "minimum": 1, "description": "rows, entries or sections that are not here; of a text bytes"},
+          "of": {"type": "integer", "minimum": 1, "description": "how many the whole answer has there"}}}}}})";
+
+}  // namespace
+
+json envelope_of(std::string_view operation, const Outcome& outcome,
+                 const std::function<std::string(const SuggestedCall&)>& spell) {
+  json next = json::array();
+  for (const SuggestedCall& call : outcome.next) next.push_back(spell(call));
+  json envelope = {{"schema", fmt::format("neurolens.{}/1", operation)},
+                   {"version", NEUROLENS_VERSION},
+                   {"data", outcome.data},
+                   {"warnings", outcome.warnings},
+                   {"next", std::move(next)}};
+  if (!outcome.left_out.is_null()) envelope["left_out"] = outcome.left_out;
+  return envelope;
+}
+
+json envelope_schema(const Operation& operation) {
+  json schema = json::parse(kSchema);
+  schema["properties"]["data"] = result_schema(operation);
+  return schema;
+}
+
+std::string compact_json(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace nl::ops

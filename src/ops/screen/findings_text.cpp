@@ -1,0 +1,74 @@
+#include "ops/screen/findings_text.h"
+
+#include <fmt/core.h>
+
+#include <map>
+#include <utility>
+
+#include "ops/text/text.h"
+
+namespace nl::ops {
+namespace {
+
+constexpr double kLeastAtStake = 0.01;  // of the window
+
+/// "Share of the kernel time in …: 41.5 %"
+std::string evidence_text(const analyze::FindingEvidence& evidence) {
+  std::string text = evidence.text;
+  if (text.ends_with('.')) text.pop_back();
+  if (!evidence.value) return text + ".";
+  const std::string value = evidence.unit == "ns" ? duration_text(static_cast<int64_t>(*evidence.value))
+                            : evidence.unit.empty() || evidence.unit == "ratio"
+                                ? percent_text(*evidence.value)
+                                : fmt::format("{:.4g} {}", *evidence.value, evidence.unit);
+  return text + ": " + value + ".";
+}
+
+/// How much time the advice may save, and which part of it other findings promise too.
+std::string promise_text(const analyze::Finding& finding) {
+  if (finding.promised_ns == 0 && finding.shared_with.empty()) return "";
+  std::string others;
+  for (const std::string& rule : finding.shared_with) others += (others.empty() ? "" : ", ") + rule;
+  if (finding.promised_ns == 0) return fmt::format("Its time is promised by {} already.", others);
+  return fmt::format("Saves at most {}{}.", duration_text(finding.promised_ns),
+                     others.empty() ? "" : "; the rest is promised by " + others);
+}
+
+double share_of_window(const analyze::Finding& finding, const analyze::Analysis& data) {
+  if (data.window.total_ns == 0) return 0;
+  return static_cast<double>(finding.at_stake_ns) / static_cast<double>(data.window.total_ns);
+}
+
+}  // namespace
+
+std::string findings_text(const analyze::Analysis& data, const TextStyle& style) {
+  constexpr std::string_view kBelow = "          ";
+  if (data.findings.empty()) return "\n" + bold("Findings", style) + "\n  none\n";
+  std::string out = "\n" + bold("Findings, most time at stake first", style) + "\n";
+  std::map<std::string, int> devices;
+  int64_t small = 0;
+  for (const auto& [finding, device] : data.findings) devices[finding.rule]++;
+  for (const auto& [finding, device] : data.findings) {
+    const int on = std::exchange(devices[finding.rule], 0);
+    if (on == 0) continue;  // told with the device that has most at stake
+    const double share = share_of_window(finding, data);
+    if (share < kLeastAtStake) {
+      small++;
+      continue;
+    }
+    const std::string by =
+        fmt::format("{}, {} confidence{}{}", finding.rule, analyze::confidence_name(finding.confidence),
+                    finding.promised_ns > 0 && finding.proof == "unproved" ? ", unproved" : "",
+                    on > 1 ? fmt::format(", most of {} devices", on) : "");
+    const std::vector<std::string> title = {bold(finding.title, style), dim(by, style)};
+    out += fmt::format("  {:>6}  {}\n", percent_text(share), listed(title, "  ", kBelow, style));
+    out += wrapped(evidence_text(finding.evidence.front()), kBelow, style.width);
+    if (!finding.suggestions.empty()) out += wrapped(finding.suggestions[0].text, kBelow, style.width);
+    out += wrapped(promise_text(finding), kBelow, style.width);
+  }
+  if (small > 0)
+    out += "  " + dim(counted(small, "finding") + " about less than 1 % of the window", style) + "\n";
+  return out;
+}
+
+}  // namespace nl::ops
