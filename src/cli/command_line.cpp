@@ -13,13 +13,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -27,12 +24,14 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/completion.h"
+#include "cli/safe_text.h"
 #include "cli/spelling.h"
 #include "cli/terminal.h"
 #include "ops/door.h"
 #include "ops/envelope.h"
 #include "ops/text/text.h"
 #include "store/ledger.h"
+#include "store/sql_workers.h"
 
 namespace nl::cli {
 namespace {
@@ -167,7 +166,7 @@ volatile std::sig_atomic_t interrupted = 0;
 /// Writes to standard error. A failure is ignored: that nobody can read a message is no reason to fail.
 template <class... Values>
 void say(fmt::format_string<Values...> format, Values&&... values) {
-  const std::string text = fmt::format(format, std::forward<Values>(values)...);
+  const std::string text = text_for_people(fmt::format(format, std::forward<Values>(values)...), false);
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -176,9 +175,14 @@ Result<void> write_stdout(std::string_view bytes) {
   return Error{ErrorCode::kIo, "cannot write to standard output"};
 }
 
+/// Rows that a person looks at instead of sending them on.
+Result<void> write_to_terminal(std::string_view bytes) {
+  return write_stdout(text_for_people(bytes, false));
+}
+
 /// Prints text that is not the result of an operation, such as help. Returns the exit code.
 int print(std::string_view text) {
-  if (write_stdout(text) && std::fflush(stdout) == 0) return 0;
+  if (write_stdout(text_for_people(text, false)) && std::fflush(stdout) == 0) return 0;
   say("neurolens: cannot write to standard output\n");
   return kExitMissing;
 }
@@ -187,36 +191,6 @@ std::string user_name() {
   const passwd* entry = ::getpwuid(::getuid());
   return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;
 }
-
-/// Ends the process after so many seconds, unless this object is destroyed before. Needed because some SQL
-/// keeps the engine busy without reacting to an interrupt. Any thread may destroy it.
-class HardLimit {
- public:
-  explicit HardLimit(int seconds) : thread_([this, seconds] { wait(std::chrono::seconds(seconds)); }) {}
-  HardLimit(const HardLimit&) = delete;
-  HardLimit& operator=(const HardLimit&) = delete;
-  ~HardLimit() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_over_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
- private:
-  void wait(std::chrono::seconds time) {
-    std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, time, [this] { return is_over_; })) return;
-    say("neurolens: stopped: the query took longer than allowed\n");
-    std::_Exit(kExitUsage);
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_over_ = false;
-  std::thread thread_;
-};
 
 /// Does standard output get the operation's own bytes instead of text for people?
 bool writes_raw(const Operation& operation, const json& parameters) {
@@ -246,7 +220,7 @@ class Call {
     context_.page_files = {make_folders, replace_file};
     context_.spell = spelled;
     context_.cancelled = [] { return interrupted != 0; };
-    context_.end_process_after = [](int seconds) { return std::make_shared<HardLimit>(seconds); };
+    context_.sql_workers = &sql_workers_;
     // `record -- program < prompts` must work as without us. A terminal is not passed on: it stays ours, and
     // so does Ctrl-C.
     if (::isatty(STDIN_FILENO) == 0) context_.workload_input = STDIN_FILENO;
@@ -258,7 +232,8 @@ class Call {
     if (parameters.contains("budget") && !global_.json)
       return fail(operation.name, Error{ErrorCode::kBadInput, "--budget is for JSON answers", "add --json"});
     const bool raw_rows = writes_raw(operation, parameters);
-    if (!global_.json && raw_rows) context_.bytes = write_stdout;
+    if (!global_.json && raw_rows)
+      context_.bytes = ::isatty(STDOUT_FILENO) != 0 ? write_to_terminal : write_stdout;
     auto outcome = ops::call(operation.name, parameters, context_);
     bar_.clear();
     if (!outcome && interrupted != 0) return stopped();
@@ -266,7 +241,7 @@ class Call {
     const bool is_page = raw_rows && operation.stream == ops::Stream::kPage;  // it was written already
     const auto written = write_stdout(global_.json ? json_line(operation.name, *outcome)
                                       : is_page    ? ""
-                                                   : operation.text(*outcome, style()));
+                                                   : shown(operation, *outcome));
     // Flushed before anything goes to standard error, which may be the same file.
     if (!written || std::fflush(stdout) != 0)
       return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});
@@ -283,7 +258,7 @@ class Call {
           {"error", {{"code", error_code_name(error.code)}, {"message", error.message}, {"hint", hint}}},
           {"warnings", json::array()},
           {"next", json::array()}};
-      (void)write_stdout(ops::compact_json(envelope) + "\n");
+      (void)write_stdout(json_for_terminals(ops::compact_json(envelope)) + "\n");
     }
     say("neurolens: {}\n", error.message);
     if (!hint.empty()) say("  {}\n", hint);
@@ -306,7 +281,12 @@ class Call {
   }
 
   static std::string json_line(std::string_view operation, const ops::Outcome& outcome) {
-    return ops::compact_json(ops::envelope_of(operation, outcome, spelled)) + "\n";
+    return json_for_terminals(ops::compact_json(ops::envelope_of(operation, outcome, spelled))) + "\n";
+  }
+
+  std::string shown(const Operation& operation, const ops::Outcome& outcome) const {
+    const ops::TextStyle with = style();
+    return text_for_people(operation.text(outcome, with), with.color);
   }
 
   /// A program gets a short answer; a person gets a short text, see style().
@@ -325,6 +305,10 @@ class Call {
 
   const GlobalOptions global_;
   ProgressBar bar_;
+  store::SqlWorkers sql_workers_{store::SqlWorkersOptions{
+      .ready = 0,
+      .at_once = 1,
+      .threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))}};
   ops::Context context_;
 };
 

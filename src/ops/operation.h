@@ -85,12 +85,9 @@ struct Context {
   std::function<std::string(const SuggestedCall&)> spell = [](const SuggestedCall& call) {
     return call.operation + " " + call.parameters;
   };
-  /// Processes that run the SQL of users. None: this process runs it itself.
+  /// Processes that run the SQL of users. None: this process runs it itself, for callers that trust it: one
+  /// row of some SQL keeps the engine busy for hours, deaf to being interrupted.
   store::SqlWorkers* sql_workers = nullptr;
-  /// Ends this process, unless what it returns is gone before so many seconds are over: for a process that
-  /// serves one call and runs SQL of users itself. One row of some SQL keeps the engine busy for hours, deaf
-  /// to being interrupted.
-  std::function<std::shared_ptr<void>(int seconds)> end_process_after = {};
 };
 
 /// What code below the operation needs of it.

@@ -1,7 +1,6 @@
 // Writes the SQL of the views over one run. A view hides what differs between bundles: columns or whole files
 // that are missing, the clock of the source, and derived tables that may not exist yet. Derived columns need
-// a join over millions of rows, so they are only joined in if the syntax tree of the query shows that it may
-// use them.
+// a join over millions of rows, so they are only joined in where the query may use them, see query_syntax.h.
 
 #include "store/run_views.h"
 
@@ -148,9 +147,6 @@ constexpr Link kLinks[] = {
     {"kernels", "kernel_links", "kernel_id", "d.launch_span_id, d.op_id"},
     {"copies", "copy_links", "copy_id", "d.launch_span_id, d.op_id"},
 };
-/// Columns that only linked views fill.
-constexpr std::string_view kDerivedColumns[] = {"parent_id", "depth", "op_id", "launch_span_id",
-                                                "kernel_name"};
 
 /// The file stores the kernel name once per launch and not with each of its many counters; here it is joined
 /// back in.
@@ -174,50 +170,6 @@ std::string view_of(const Bundle& bundle, const model::Table& table, bool linked
            std::string(link.derived) + " d ON d." + key + " = f." + key;
   }
   return facts;
-}
-
-/// Empty if there is no such member or it is not a text.
-std::string text_member(const nlohmann::json& node, const char* key) {
-  const auto it = node.find(key);
-  return it != node.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
-/// The names by which the query refers to its tables. Used as a column, such a name stands for the whole row.
-void collect_row_names(const nlohmann::json& node, std::set<std::string>& names) {
-  if (node.is_object()) {
-    for (const char* key : {"alias", "table_name"}) {
-      const bool table = node.contains("table_name") || node.contains("subquery");
-      if (table && node.contains(key) && node[key].is_string())
-        names.insert(lower(node[key].get<std::string>()));
-    }
-  }
-  if (node.is_structured()) {
-    for (const auto& child : node) collect_row_names(child, names);
-  }
-}
-
-/// Whether the query may use a derived column, by the engine's own syntax tree. In doubt the answer is yes:
-/// `*`, NATURAL joins and whole rows include them.
-bool mentions_links(const nlohmann::json& node, const std::set<std::string>& row_names) {
-  const auto any_child = [&] {
-    return std::any_of(node.begin(), node.end(),
-                       [&](const auto& child) { return mentions_links(child, row_names); });
-  };
-  if (node.is_array()) return any_child();
-  if (!node.is_object()) return false;
-  if (text_member(node, "class") == "STAR" || text_member(node, "ref_type") == "NATURAL") return true;
-  for (const char* names : {"column_names", "using_columns"}) {
-    if (!node.contains(names)) continue;
-    for (const auto& name : node[names]) {
-      if (!name.is_string()) return true;
-      const std::string text = lower(name.get<std::string>());
-      if (std::find(std::begin(kDerivedColumns), std::end(kDerivedColumns), text) !=
-          std::end(kDerivedColumns))
-        return true;
-      if (node[names].size() == 1 && row_names.contains(text)) return true;
-    }
-  }
-  return any_child();
 }
 
 }  // namespace
@@ -356,87 +308,6 @@ Result<void> create_views(Connection& connection, const RunFiles& files, const C
     }
   }
   return statements.empty() ? Result<void>() : connection.run(statements);
-}
-
-namespace {
-
-/// Table functions that only compute or describe. All others can reach files, settings or the engine itself.
-/// Functions that read Parquet are fine, because the engine only opens the files of the run.
-bool is_harmless(const std::string& function) {
-  static const std::set<std::string> kHarmless = {"range",
-                                                  "generate_series",
-                                                  "unnest",
-                                                  "repeat",
-                                                  "repeat_row",
-                                                  "json_each",
-                                                  "json_tree",
-                                                  "duckdb_columns",
-                                                  "duckdb_tables",
-                                                  "duckdb_views",
-                                                  "duckdb_types",
-                                                  "summary",
-                                                  "read_parquet",
-                                                  "parquet_scan",
-                                                  "duckdb_functions",
-                                                  "pragma_version",
-                                                  "parquet_schema",
-                                                  "parquet_metadata",
-                                                  "parquet_file_metadata"};
-  return kHarmless.contains(function);
-}
-
-/// The first function in the query that users may not call; empty if there is none.
-std::string refused_function(const nlohmann::json& node) {
-  if (!node.is_structured()) return {};
-  if (node.is_object() && text_member(node, "type") == "TABLE_FUNCTION" && node.contains("function")) {
-    const std::string name = lower(text_member(node["function"], "function_name"));
-    if (!is_harmless(name)) return name;
-  }
-  if (node.is_object() && text_member(node, "class") == "FUNCTION") {
-    const std::string name = lower(text_member(node, "function_name"));
-    for (const char* writes : {"write_log", "nextval", "setseed"}) {
-      if (name == writes) return name;
-    }
-  }
-  for (const auto& child : node) {
-    if (std::string name = refused_function(child); !name.empty()) return name;
-  }
-  return {};
-}
-
-/// Queries of the catalog list every table and column, so all views must exist, with their derived columns.
-bool mentions_catalog(const nlohmann::json& node) {
-  if (!node.is_structured()) return false;
-  if (node.is_object()) {
-    if (lower(text_member(node, "schema_name")) == "information_schema") return true;
-    if (lower(text_member(node, "function_name")) == "duckdb_columns") return true;
-    if (node.contains("show_type")) return true;
-  }
-  return std::any_of(node.begin(), node.end(), mentions_catalog);
-}
-
-}  // namespace
-
-QuerySyntax examine_query(Connection& connection, const std::string& sql) {
-  std::string tree;
-  const auto parsed = connection.stream("SELECT json_serialize_sql(" + sql_quoted(sql) + ")::VARCHAR",
-                                        [&](const Chunk& chunk) {
-                                          if (chunk.size() > 0 && !chunk.is_null(0, 0))
-                                            tree = chunk.text(0, 0);
-                                          return Result<void>();
-                                        });
-  QuerySyntax syntax;
-  const auto answer = nlohmann::json::parse(tree, nullptr, false);
-  if (!parsed || answer.is_discarded() || answer.value("error", true)) return syntax;
-  const auto& statements = answer["statements"];
-  syntax.is_select = statements.size() == 1;
-  syntax.refused = refused_function(statements);
-  std::set<std::string> row_names;
-  collect_row_names(statements, row_names);
-  const bool catalog = mentions_catalog(statements);
-  syntax.mentions_links = mentions_links(statements, row_names) || catalog;
-  if (!catalog) syntax.tables = row_names;
-  return syntax;
 }
 
 int64_t remove_derived_left_overs(const std::string& bundle) {

@@ -55,17 +55,6 @@ Result<void> create_views(Connection& connection, const RunFiles& files, const C
 /// Columns that the view of a table has besides its own, from the derived tables.
 std::vector<std::string> linked_columns(std::string_view table);
 
-/// What the engine's parser says of a query.
-struct QuerySyntax {
-  bool is_select = false;  ///< one statement that only reads
-  /// It names a derived column, or takes all columns of something; in doubt true. A join over millions of
-  /// rows is then only made when it is needed.
-  bool mentions_links = true;
-  std::string refused = {};           ///< a function that is not for users; empty if there is none
-  std::set<std::string> tables = {};  ///< names that may be tables; empty: any
-};
-QuerySyntax examine_query(Connection& connection, const std::string& sql);
-
 /// How names of derived tables begin that are being built, see base/aside.h.
 inline constexpr char kDerivedAside[] = ".new-";
 /// Removes what processes that ended while they built have left in a bundle; how many.

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kLookEveryMs = 50;
-constexpr uint32_t kMostBytes = uint32_t{1} << 30;  // of a frame: one row that is larger is refused
+constexpr uint32_t kMostBytes = uint32_t{1} << 28;  // of a frame: one row that is larger is refused
 constexpr uint32_t kNullCell = UINT32_MAX;
 
 Error gone() {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/confine.h"
 #include "base/environment.h"
 #include "base/files.h"
 #include "store/run_views.h"
@@ -40,8 +41,7 @@ void limit(int resource, rlim_t most) {
 void limit_memory(int memory_mb) {
   limit(RLIMIT_CORE, 0);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  constexpr rlim_t kBesidesMb = 2048;  // stacks of threads, the program's own data
-  limit(RLIMIT_DATA, (static_cast<rlim_t>(memory_mb) + kBesidesMb) << 20);
+  limit(RLIMIT_DATA, static_cast<rlim_t>(memory_mb) << 20);
 #else
   (void)memory_mb;
 #endif
@@ -78,9 +78,22 @@ Result<void> send_rows(EngineStart& engine, const RunFiles& files, const QueryRe
   return flush(0);
 }
 
+/// For an engine that is deaf while nobody is left to kill the process.
+void limit_time(const QueryLimits& limits) {
+  constexpr int kGrace = 5;
+  limit(RLIMIT_CPU, static_cast<rlim_t>(limits.seconds + kGrace) * static_cast<rlim_t>(limits.threads + 1));
+}
+
 Result<void> answer(EngineStart& engine, const QueryRequest& request, QueryLimits limits) {
   limits.seconds = request.seconds;
+  limit_time(limits);
   NL_TRY(const auto files, run_files(request.bundle));
+  limits.confine = [&](int output) {
+    Rights rights{.readable = {files.bundle}};
+    if (!files.derived.empty()) rights.readable.push_back(files.derived);
+    if (output >= 0) rights.writable.push_back(output);
+    (void)confine_process(rights);  // a kernel without it leaves the rules of the engine
+  };
   if (!request.as_parquet) return send_rows(engine, files, request, limits);
   return stream_user_query_as_parquet(engine, files, request.sql, limits, [](std::string_view bytes) {
     return send_frame(kSocket, FrameKind::kBytes, bytes);

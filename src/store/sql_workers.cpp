@@ -161,6 +161,12 @@ Result<std::unique_ptr<SqlWorkers::Worker>> SqlWorkers::take_worker() {
   return Worker::start(options_);
 }
 
+void SqlWorkers::expect_query() {
+  const std::lock_guard lock(mutex_);
+  if (!ready_.empty()) return;
+  if (auto worker = Worker::start(options_)) ready_.push_back(std::move(*worker));
+}
+
 std::vector<int> SqlWorkers::ready_processes() {
   const std::lock_guard lock(mutex_);
   std::vector<int> pids;

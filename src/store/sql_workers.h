@@ -1,11 +1,11 @@
 #pragma once
-// Runs the SQL of users in separate processes, for long-lived programs: a query that takes too much time or
-// memory then costs a process and not the program. Each process serves one query, so it leaves nothing behind
-// for the next one. Some processes are kept ready with a started engine. Any thread may call.
+// Runs the SQL of users in separate processes: a query that takes too much time or memory then costs a
+// process and not the program. Each process serves one query, so it leaves nothing behind for the next one.
+// Some processes are kept ready with a started engine. Any thread may call.
 //
 // Such a process is the same program started again: main() sees kSqlWorker as its first argument and calls
-// serve_one_query. A socket is the standard input of that process. The command line uses no SqlWorkers; there
-// run_user_query runs the query in the process itself.
+// serve_one_query. A socket is the standard input of that process. It may read the files of one run and use
+// its socket; it has no other rights, where the kernel can take them away.
 
 #include <condition_variable>
 #include <functional>
@@ -42,6 +42,8 @@ class SqlWorkers {
   /// As stream_user_query_as_parquet.
   Result<void> query_as_parquet(const std::string& bundle, const std::string& sql, const QueryLimits& limits,
                                 const std::function<Result<void>(std::string_view)>& bytes);
+  /// A query will come: starts a process for it aside if none is ready.
+  void expect_query();
   /// Process ids of those that wait, for tests.
   std::vector<int> ready_processes();
 

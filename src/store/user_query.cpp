@@ -1,7 +1,7 @@
-// Runs SQL of a user over one run. The engine is confined before the text is executed: it may only read the
-// run's own Parquet files, and its configuration is locked. The text must be exactly one SELECT, and a
-// watchdog interrupts it when its time is over. Rows are streamed to the sink, so a large result needs little
-// memory.
+// Runs SQL of a user over one run. The process and its engine are confined before the text is looked at: they
+// may only read the run's own Parquet files, and the engine's configuration is locked. The text must be one
+// SELECT of what query_syntax.h lets through, and a watchdog interrupts it when its time is over. Rows are
+// streamed to the sink, so a large result needs little memory.
 
 #include "store/user_query.h"
 
@@ -20,6 +20,7 @@
 
 #include "base/checked_thread.h"
 #include "base/files.h"
+#include "store/query_syntax.h"
 #include "store/table_writer.h"
 
 namespace nl::store {
@@ -83,27 +84,52 @@ class Watchdog {
   CheckedThread thread_;
 };
 
+/// A temporary file without a name: nothing remains of it, however the process ends.
+class NamelessFile {
+ public:
+  static Result<NamelessFile> create(const std::string& folder) {
+    std::string path = folder + "/neurolens-query-XXXXXX";
+    const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+    if (fd < 0) return errno_error("cannot create", path, errno);
+    ::unlink(path.c_str());
+    return NamelessFile(fd);
+  }
+  NamelessFile(NamelessFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  NamelessFile& operator=(NamelessFile&&) = delete;
+  ~NamelessFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int fd() const { return fd_; }
+  /// A path by which this process can open the file again.
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+
+ private:
+  explicit NamelessFile(int fd) : fd_(fd) {}
+  int fd_;
+};
+
 /// An engine that can read the run's files and nothing else.
 class Confined {
  public:
   static Result<std::unique_ptr<Confined>> open(EngineStart& start, const RunFiles& files,
-                                                const std::string& sql, const std::string& output) {
+                                                const std::string& sql, const QueryLimits& limits,
+                                                const NamelessFile* output) {
     auto self = std::make_unique<Confined>();
     NL_TRY(self->engine_, start.get());
+    limits.confine(output == nullptr ? -1 : output->fd());
     NL_TRY(Connection connection, self->engine_->connect());
     self->connection_.emplace(std::move(connection));
     std::string paths;
     for (const auto& path : parquet_files(files)) paths += (paths.empty() ? "" : ", ") + sql_quoted(path);
-    if (!output.empty()) paths += (paths.empty() ? "" : ", ") + sql_quoted(output);
+    if (output != nullptr) paths += (paths.empty() ? "" : ", ") + sql_quoted(output->path());
     Connection& c = *self->connection_;
+    NL_CHECK(c.run("SET threads = " + std::to_string(std::max(1, limits.threads))));
     // The order matters: the allowed paths cannot be changed once external access is off, and nothing can be
     // changed once the configuration is locked.
     NL_CHECK(c.run("SET allowed_paths = [" + paths + "]"));
     NL_CHECK(c.run("SET parquet_metadata_cache = true"));  // the views and the query read the same footers
     const QuerySyntax syntax = examine_query(c, sql);
-    if (!syntax.refused.empty()) {
-      return not_one_select("the function " + syntax.refused + " is not allowed here");
-    }
+    if (!syntax.refused.empty()) return not_one_select(syntax.refused);
     NL_CHECK(create_views(c, files, syntax.mentions_links, syntax.tables, ViewScope::kEngine));
     self->is_select_ = syntax.is_select;
     NL_CHECK(c.run("SET enable_external_access = false"));
@@ -129,13 +155,15 @@ class Statement {
     duckdb_destroy_extracted(&extracted_);
   }
 
-  Result<void> prepare(Connection& connection, const std::string& sql) {
+  /// Planning executes parts of a statement, so one that is no SELECT does not get that far.
+  Result<void> prepare(Connection& connection, const std::string& sql, bool is_select) {
     const idx_t count = duckdb_extract_statements(connection.raw(), sql.c_str(), &extracted_);
     if (count == 0) {
       const char* fault = duckdb_extract_statements_error(extracted_);
       return not_one_select(fault == nullptr ? "there is no statement" : fault);
     }
     if (count != 1) return not_one_select("several statements");
+    if (!is_select) return not_one_select("not a SELECT");
     if (duckdb_prepare_extracted_statement(connection.raw(), extracted_, 0, &prepared_) != DuckDBSuccess) {
       return user_error(duckdb_prepare_error(prepared_));
     }
@@ -326,7 +354,7 @@ Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& l
     return user_error(text, "a whole number that 64 bits cannot hold: cast it to DOUBLE or VARCHAR");
   }
   if (text.find("Out of Memory") != std::string::npos) {
-    return Error{ErrorCode::kLimit, text, "ask for fewer rows or columns"};
+    return Error{ErrorCode::kLimit, "the query takes too much memory", "ask for fewer rows or columns"};
   }
   return user_error(text);
 }
@@ -381,35 +409,10 @@ std::string with_exact_sums(const std::string& sql, const Shape& shape) {
 
 Result<void> prepare_select(Confined& confined, Statement& statement, const std::string& sql,
                             Watchdog& watchdog, const QueryLimits& limits) {
-  const auto prepared = statement.prepare(confined.connection(), sql);
+  const auto prepared = statement.prepare(confined.connection(), sql, confined.is_select());
   if (!prepared && (watchdog.fired() || limits.cancelled())) return query_failed(nullptr, watchdog, limits);
-  NL_CHECK(prepared);
-  if (!confined.is_select()) return not_one_select("not a SELECT");
-  return {};
+  return prepared;
 }
-
-/// A temporary file without a name: nothing remains of it, however the process ends.
-class NamelessFile {
- public:
-  static Result<NamelessFile> create(const std::string& folder) {
-    std::string path = folder + "/neurolens-query-XXXXXX";
-    const int fd = ::mkostemp(path.data(), O_CLOEXEC);
-    if (fd < 0) return errno_error("cannot create", path, errno);
-    ::unlink(path.c_str());
-    return NamelessFile(fd);
-  }
-  NamelessFile(NamelessFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  NamelessFile& operator=(NamelessFile&&) = delete;
-  ~NamelessFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  /// A path by which this process can open the file again.
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-
- private:
-  explicit NamelessFile(int fd) : fd_(fd) {}
-  int fd_;
-};
 
 Result<void> copy_file(const std::string& path, const std::function<Result<void>(std::string_view)>& bytes) {
   NL_TRY(File file, File::open_to_read(path));
@@ -422,9 +425,9 @@ Result<void> copy_file(const std::string& path, const std::function<Result<void>
 }
 
 Result<void> write_parquet(EngineStart& start, const RunFiles& files, const std::string& given,
-                           const QueryLimits& limits, const std::string& path) {
+                           const QueryLimits& limits, const NamelessFile& output) {
   const std::string sql = without_end(given);
-  NL_TRY(const auto confined, Confined::open(start, files, sql, path));
+  NL_TRY(const auto confined, Confined::open(start, files, sql, limits, &output));
   Watchdog watchdog(confined->connection().raw(), limits);
   Shape shape;
   {
@@ -433,8 +436,9 @@ Result<void> write_parquet(EngineStart& start, const RunFiles& files, const std:
     shape = shape_of(statement.raw());
   }
   make_unique(shape.columns);
-  const auto copied = confined->connection().run("COPY (" + with_exact_sums(sql, shape) + ") TO " +
-                                                 sql_quoted(path) + " (FORMAT parquet, USE_TMP_FILE false)");
+  const auto copied =
+      confined->connection().run("COPY (" + with_exact_sums(sql, shape) + ") TO " +
+                                 sql_quoted(output.path()) + " (FORMAT parquet, USE_TMP_FILE false)");
   if (!copied) return query_failed(copied.error().message.c_str(), watchdog, limits);
   return {};
 }
@@ -444,7 +448,7 @@ Result<void> write_parquet(EngineStart& start, const RunFiles& files, const std:
 Result<void> run_user_query(EngineStart& start, const RunFiles& files, const std::string& given,
                             const QueryLimits& limits, const QuerySink& sink) {
   const std::string sql = without_end(given);
-  NL_TRY(const auto confined, Confined::open(start, files, sql, ""));
+  NL_TRY(const auto confined, Confined::open(start, files, sql, limits, nullptr));
   Watchdog watchdog(confined->connection().raw(), limits);
   Statement statement;
   NL_CHECK(prepare_select(*confined, statement, sql, watchdog, limits));
@@ -453,7 +457,7 @@ Result<void> run_user_query(EngineStart& start, const RunFiles& files, const std
   NL_CHECK(sink.columns(shape.columns));
   if (shape.native) return stream_rows(statement, shape.types, watchdog, limits, sink);
   Statement cast;
-  NL_CHECK(cast.prepare(confined->connection(), with_casts(sql, shape)));
+  NL_CHECK(cast.prepare(confined->connection(), with_casts(sql, shape), true));
   return stream_rows(cast, shape_of(cast.raw()).types, watchdog, limits, sink);
 }
 
@@ -461,7 +465,7 @@ Result<void> stream_user_query_as_parquet(EngineStart& start, const RunFiles& fi
                                           const QueryLimits& limits,
                                           const std::function<Result<void>(std::string_view)>& bytes) {
   NL_TRY(const NamelessFile file, NamelessFile::create(limits.temp_folder));
-  NL_CHECK(write_parquet(start, files, sql, limits, file.path()));
+  NL_CHECK(write_parquet(start, files, sql, limits, file));
   return copy_file(file.path(), bytes);
 }
 

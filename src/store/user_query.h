@@ -19,6 +19,9 @@ struct QueryLimits {
   int seconds = 600;
   std::string temp_folder = "/tmp";  ///< where a result waits until it is complete; it has no name there
   std::function<bool()> cancelled = [] { return false; };
+  /// Takes rights away from the process before it looks at the statement. `output`: the open file that the
+  /// result goes to, or -1.
+  std::function<void(int output)> confine = [](int) {};
 };
 
 enum class CellKind { kNumber, kBoolean, kText };
@@ -39,9 +42,11 @@ struct QuerySink {
   std::function<Result<void>(std::span<const Cell>)> row;
 };
 
-/// The engine that the queries below need; each takes one.
+/// The engine that the queries below need; each takes one. It gets its threads after the process was
+/// confined, since threads keep the rights that they began with. Some functions do not keep to the engine's
+/// limit of memory, so it gets less than the whole.
 inline EngineOptions query_engine(const QueryLimits& limits) {
-  return {limits.threads, limits.memory_mb, ""};
+  return {1, limits.memory_mb / 4 * 3, ""};
 }
 
 /// Runs the query and hands its rows to the sink one by one.

@@ -1,5 +1,5 @@
-// SQL of users: its limit holds by default, and in processes of its own it gives the same answers, can be
-// killed, and leaves the next query alone.
+// SQL of users: in processes of its own it gives the same answers, can be killed, and leaves the next query
+// alone.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -55,21 +55,6 @@ class Query : public LedgerOfSamples {
 
 store::SqlWorkersOptions options() {
   return {.program = built_program(), .ready = 2, .at_once = 4, .threads = 1, .memory_mb = 512};
-}
-
-TEST_F(Query, HasAHardLimitByDefault) {
-  std::vector<int> armed;
-  Context own = here();
-  bool is_armed = false;
-  own.end_process_after = [&](int seconds) {
-    armed.push_back(seconds);
-    is_armed = true;
-    return std::shared_ptr<void>(&is_armed, [](bool* flag) { *flag = false; });
-  };
-  ASSERT_TRUE(ask(own, "SELECT 1"));
-  ASSERT_TRUE(ask(own, "SELECT 1", {{"seconds", 3}}));
-  EXPECT_EQ(armed, (std::vector<int>{602, 5}));
-  EXPECT_FALSE(is_armed) << "what comes after the query takes its time";
 }
 
 TEST_F(Query, AnswersTheSameInAProcessOfItsOwn) {

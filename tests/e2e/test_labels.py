@@ -183,6 +183,37 @@ def test_run_id_does_not_depend_on_labels(neurolens, small_trace, tmp_path):
     assert neurolens.files(plain["run_id"]) == other.files(plain["run_id"])
 
 
+def test_sidecars_are_named_and_can_be_left_out(neurolens, small_trace, tmp_path):
+    sidecar = tmp_path / "neurolens.yaml"
+    sidecar.write_text("labels: {model: x}")
+    left_out = neurolens.import_file(small_trace, "--no-sidecar")
+    assert "sidecars" not in left_out and "model" not in labels_of(neurolens, left_out["run_id"])
+    assert neurolens.import_file(small_trace)["sidecars"] == [str(sidecar)]
+    assert labels_of(neurolens, left_out["run_id"])["model"][0] == "x"
+    assert f"labels of {sidecar}" in neurolens("import", small_trace).out
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
+def test_a_sidecar_of_another_user_is_not_taken(neurolens, small_trace, tmp_path):
+    """In a folder like /tmp anybody can lay one beside a profile; a broken one must not stop the import."""
+    sidecar = tmp_path / "neurolens.yaml"
+    for text in ("labels: {model: x}\ntags: [release]", "labels: ["):
+        sidecar.write_text(text)
+        os.chown(sidecar, 65534, 65534)
+        result = neurolens("import", small_trace, "--json").envelope
+        assert "sidecars" not in result["data"]
+        assert any(str(sidecar) in warning and "another user" in warning for warning in result["warnings"])
+    run = neurolens.run_ids()[0]
+    assert "model" not in labels_of(neurolens, run)
+    link = tmp_path / "small.json.neurolens.yaml"
+    own = tmp_path / "own.yaml"
+    own.write_text("labels: {model: x}")
+    link.symlink_to(own)
+    os.lchown(link, 65534, 65534)
+    neurolens("import", small_trace)
+    assert "model" not in labels_of(neurolens, run)
+
+
 def test_sidecar_of_the_folder_and_of_the_file(neurolens, small_trace, tmp_path):
     (tmp_path / "neurolens.yaml").write_text(
         "# for all\nlabels:\n  model: llama-3-8b\n  batch: 8\n  share: 0.5\n  quoted: 'yes'\ntags: [nightly]\nnote: |\n  two\n  lines\n"

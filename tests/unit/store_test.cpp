@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "store/ledger.h"
+#include "store/query_syntax.h"
 #include "store/run_document.h"
 #include "store/run_views.h"
 #include "store/user_query.h"
@@ -83,12 +84,55 @@ TEST_F(Syntax, LinksAreJoinedOnlyWhenAQueryCanSeeThem) {
 TEST_F(Syntax, OnlyHarmlessTableFunctionsAreLet) {
   EXPECT_EQ(of("SELECT * FROM range(3), unnest([1])").refused, "");
   for (const char* name :
-       {"read_csv", "read_text", "glob", "enable_logging", "json_execute_serialized_sql", "query"}) {
-    EXPECT_EQ(of("SELECT (SELECT count(*) FROM " + std::string(name) + "('x'))").refused, name);
+       {"read_csv", "read_text", "read_parquet", "parquet_metadata", "glob", "enable_logging",
+        "json_execute_serialized_sql", "query", "duckdb_views", "duckdb_settings"}) {
+    EXPECT_EQ(of("SELECT (SELECT count(*) FROM " + std::string(name) + "('x'))").refused,
+              "the function " + std::string(name) + " is not allowed here");
   }
-  EXPECT_EQ(of("SELECT write_log('x')").refused, "write_log");
   EXPECT_FALSE(of("COPY (SELECT 1) TO 'x'").is_select);
   EXPECT_FALSE(of("SELECT 1; SELECT 2").is_select);
+}
+
+TEST_F(Syntax, FunctionsAreOfAList) {
+  for (const char* sql :
+       {"SELECT count(*), sum(dur_ns) FILTER (WHERE dur_ns > 0) OVER (PARTITION BY name) FROM kernels",
+        "SELECT x + 1, -x, x::VARCHAR || 'a', x[1], [y * 2 for y in x], {'a': 1}.a, MAP {1: 2} FROM kernels",
+        "SELECT name LIKE 'a%', name SIMILAR TO 'b', name ~ 'c', name NOT ILIKE 'd' ESCAPE '!' FROM spans",
+        "SELECT quantile_cont(dur_ns, [0.5, 0.99]), median(dur_ns), arg_max(name, dur_ns) FROM kernels",
+        "SELECT date_trunc('day', now()), extract(hour FROM now()), interval 3 days, current_date",
+        "SELECT args->>'$.x', json_extract(args, 'y'), args->'z' FROM spans",
+        "FROM spans UNPIVOT (v FOR n IN (name))",
+        "SELECT list_transform([1], x -> x + 1), coalesce(NULL, 1), nullif(1, 2), if(true, 1, 2), "
+        "greatest(1, 2)",
+        "SELECT row_number() OVER (ORDER BY start_ns), lag(name) OVER (ORDER BY start_ns) FROM spans"}) {
+    const QuerySyntax syntax = of(sql);
+    EXPECT_TRUE(syntax.is_select) << sql;
+    EXPECT_EQ(syntax.refused, "") << sql;
+  }
+  for (const char* call :
+       {"write_log('x')", "current_setting('allowed_paths')", "getvariable('x')", "pg_get_viewdef(1)",
+        "nextval('x')", "main.current_setting('x')", "system.main.current_setting('x')", "sleep_ms(1)",
+        "json_serialize_sql('x')", "count(current_setting('x')) OVER ()"}) {
+    EXPECT_NE(of("SELECT (SELECT " + std::string(call) + ")").refused, "") << call;
+  }
+}
+
+TEST_F(Syntax, TablesAreThoseOfTheRun) {
+  for (const char* sql :
+       {"FROM kernels", "FROM main.Spans", "FROM information_schema.columns", "SHOW TABLES",
+        "DESCRIBE kernels", "WITH a AS (SELECT 1), b AS (FROM a) FROM b", "SUMMARIZE SELECT name FROM spans",
+        "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t WHERE x < 9) FROM t"}) {
+    EXPECT_EQ(of(sql).refused, "") << sql;
+  }
+  for (const char* sql :
+       {"FROM duckdb_settings", "FROM pg_settings", "FROM pg_catalog.pg_views",
+        "FROM information_schema.views", "FROM sqlite_master", "FROM pragma_database_list",
+        "FROM '/etc/passwd'", "FROM 'x.parquet'", "SHOW DATABASES", "SHOW ALL TABLES", "FROM nothing",
+        "DESCRIBE duckdb_views", "FROM other.kernels",
+        "FROM duckdb_views WHERE EXISTS (WITH duckdb_views AS (SELECT 1) FROM duckdb_views)"}) {
+    EXPECT_NE(of(sql).refused, "") << sql;
+  }
+  EXPECT_NE(of(std::string("SELECT 'a") + '\0' + "b'").refused, "");
 }
 
 TEST(Ledger, StagingVanishesUnlessPublished) {

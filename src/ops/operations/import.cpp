@@ -27,7 +27,8 @@ constexpr char kParameters[] = R"({
                        "description": "take the rank of a trace that names none from its file name, e.g. rank3"},
     "add_to": {"type": "string", "x-run": true, "description": "make a new run of this run and the files"},
     "set": {"type": "array", "items": {"type": "string"},
-            "description": "label=value for the runs, such as model=llama-3-8b; may be repeated"}
+            "description": "label=value for the runs, such as model=llama-3-8b; may be repeated"},
+    "no_sidecar": {"type": "boolean", "description": "take no labels, tags and notes from neurolens.yaml beside the files"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -38,6 +39,7 @@ constexpr char kResult[] = R"({
       "run_id": {"type": "string"}, "created": {"type": "boolean"}, "path": {"type": "string"},
       "format": {"type": "string"}, "devices": {"type": "array"}, "bundle_bytes": {"type": "integer"},
       "health": {"type": "object"},
+      "sidecars": {"type": "array", "items": {"type": "string"}, "description": "files that labels, tags and notes were taken from"},
       "counts": {"type": "object", "required": ["seen", "stored", "folded", "dropped"]}}}},
   "anyOf": [{"$ref": "#/definitions/run"},
             {"type": "object", "required": ["runs", "failed"],
@@ -73,11 +75,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
   json failed = json::array();
   Outcome outcome;
   for (const auto& group : groups) {
-    const auto given = given_labels(group, parameters.value("set", std::vector<std::string>()));
+    const bool with_sidecars = !parameters.value("no_sidecar", false);
+    const auto given = given_labels(with_sidecars ? group : std::vector<std::string>(),
+                                    parameters.value("set", std::vector<std::string>()));
     auto report = given ? import_files(context, ledger, group, options) : Result<ImportReport>(given.error());
     if (report) {
       NL_CHECK(apply_labels(context, ledger, report->run_id, *given, outcome.warnings));
       runs.push_back(import_json(*report));
+      if (given->sidecar.found()) runs.back()["sidecars"] = given->sidecar.files;
       warn_of_losses(runs.back(), outcome.warnings);
     } else if (groups.size() == 1 || report.error().code == ErrorCode::kCancelled) {
       return std::move(report.error());
@@ -96,11 +101,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
 std::string run_text(const json& run, const TextStyle& style) {
   const json& counts = run["counts"];
   const bool created = run["created"];
-  return fmt::format("{}  {}  {}\n  {}: {} stored, {} folded, {} dropped; {} on disk\n",
-                     bold(short_id(run["run_id"]), style), run["format"].get<std::string>(),
-                     created ? "imported" : "was in the ledger already", counted(counts["seen"], "record"),
-                     grouped(counts["stored"]), grouped(store::sum_of_counts(counts["folded"])),
-                     grouped(store::sum_of_counts(counts["dropped"])), bytes_text(run["bundle_bytes"]));
+  std::string out =
+      fmt::format("{}  {}  {}\n  {}: {} stored, {} folded, {} dropped; {} on disk\n",
+                  bold(short_id(run["run_id"]), style), run["format"].get<std::string>(),
+                  created ? "imported" : "was in the ledger already", counted(counts["seen"], "record"),
+                  grouped(counts["stored"]), grouped(store::sum_of_counts(counts["folded"])),
+                  grouped(store::sum_of_counts(counts["dropped"])), bytes_text(run["bundle_bytes"]));
+  for (const std::string file : run.value("sidecars", json::array())) out += "  labels of " + file + "\n";
+  return out;
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {

@@ -39,6 +39,7 @@ constexpr Cut kCuts[] = {{"/rows"}, {"/columns", kKeepAll}};
 
 constexpr int64_t kUsualRows = 200;
 constexpr int64_t kMaxRowsInMemory = 100'000;
+constexpr size_t kMaxBytesInMemory = 64 << 20;  // of the text of all rows together
 
 std::string json_string(std::string_view text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -133,34 +134,30 @@ class RowStream {
   int64_t rows_ = 0;
 };
 
-/// Where the SQL runs: in a process of its own, or here, and then this process ends if the engine is deaf.
+/// Where the SQL runs: in a process of its own, or here.
 class QueryRunner {
  public:
   QueryRunner(const Context& context, const store::QueryLimits& limits)
       : context_(context),
         limits_(limits),
         engine_(is_here() ? store::EngineStart(store::query_engine(limits))
-                          : store::EngineStart::leased(store::reading_engine())) {}
+                          : store::EngineStart::leased(store::reading_engine())) {
+    if (!is_here()) context.sql_workers->expect_query();
+  }
 
   const store::EngineStart& engine() const { return engine_; }
 
   Result<void> rows(const store::OpenRun& run, const std::string& sql, const store::QuerySink& sink) {
     if (!is_here()) return context_.sql_workers->query(run.bundle(), sql, limits_, sink);
-    const auto limit = hard_limit();
     return store::run_user_query(engine_, run.files(), sql, limits_, sink);
   }
   Result<void> parquet(const store::OpenRun& run, const std::string& sql) {
     if (!is_here()) return context_.sql_workers->query_as_parquet(run.bundle(), sql, limits_, context_.bytes);
-    const auto limit = hard_limit();
     return store::stream_user_query_as_parquet(engine_, run.files(), sql, limits_, context_.bytes);
   }
 
  private:
   bool is_here() const { return context_.sql_workers == nullptr; }
-  std::shared_ptr<void> hard_limit() const {
-    constexpr int kGrace = 2;  // seconds in which the engine may stop by itself
-    return context_.end_process_after ? context_.end_process_after(limits_.seconds + kGrace) : nullptr;
-  }
 
   const Context& context_;
   const store::QueryLimits& limits_;
@@ -188,11 +185,18 @@ std::string rows_text(const json& data) {
       all > kMaxRowsInMemory ? "--format csv, json or parquet gives all" : "--limit 0 shows all");
 }
 
-/// Rows as JSON for the envelope and for the text table. Beyond the limit they are only counted.
+size_t bytes_of(std::span<const store::Cell> cells) {
+  size_t sum = 0;
+  for (const store::Cell& cell : cells) sum += cell.text.size();
+  return sum;
+}
+
+/// Rows as JSON for the envelope and for the text table. Beyond the limits they are only counted.
 Result<Outcome> collect(QueryRunner& runner, const store::OpenRun& run, const json& parameters) {
   const int64_t limit = row_limit(parameters);
   json names = json::array(), rows = json::array();
   int64_t left_out = 0;
+  size_t bytes = 0;
   std::vector<store::ResultColumn> columns;
   store::QuerySink sink;
   sink.columns = [&](const auto& given) {
@@ -201,7 +205,8 @@ Result<Outcome> collect(QueryRunner& runner, const store::OpenRun& run, const js
     return Result<void>();
   };
   sink.row = [&](std::span<const store::Cell> cells) {
-    if (std::cmp_less(rows.size(), limit)) {
+    bytes += bytes_of(cells);
+    if (std::cmp_less(rows.size(), limit) && bytes <= kMaxBytesInMemory) {
       rows.push_back(row_json(cells, columns));
     } else {
       left_out++;
@@ -215,6 +220,9 @@ Result<Outcome> collect(QueryRunner& runner, const store::OpenRun& run, const js
                   {"truncated", left_out > 0},
                   {"rows_left_out", left_out}};
   if (left_out > 0) outcome.warnings.push_back("not shown: " + counted(left_out, "row"));
+  if (bytes > kMaxBytesInMemory)
+    outcome.warnings.emplace_back(
+        "an answer holds 64 MB of rows at most; --format csv, json or parquet gives all");
   return outcome;
 }
 

@@ -44,7 +44,7 @@ void add_set(const GivenLabels& given, const std::vector<store::Label>& now,
 
 /// The sidecar as it is now: what it no longer says is taken away.
 void add_sidecar(const GivenLabels& given, const Labels& before, std::vector<LabelChange>& changes) {
-  if (!given.sidecar.found) return;
+  if (!given.sidecar.found()) return;
   for (const auto& [key, value] : before) {
     if (!given.sidecar.labels.contains(key)) changes.push_back({key, LabelOrigin::kSidecar, std::nullopt});
   }
@@ -128,14 +128,17 @@ Result<GivenLabels> given_labels(const std::vector<std::string>& profiles,
     given.sidecar.labels.merge(sidecar.labels);
     add_new(given.sidecar.tags, sidecar.tags);
     add_new(given.sidecar.notes, sidecar.notes);
-    given.sidecar.found = given.sidecar.found || sidecar.found;
+    add_new(given.sidecar.files, sidecar.files);
+    add_new(given.sidecar.passed_over, sidecar.passed_over);
   }
   return given;
 }
 
 Result<void> apply_labels(const Context& context, store::Ledger& ledger, const std::string& run_id,
                           const GivenLabels& given, std::vector<std::string>& warnings) {
-  if (given.set.empty() && !given.sidecar.found) return {};
+  for (const std::string& file : given.sidecar.passed_over)
+    warnings.push_back("not taken, because it belongs to another user: " + file);
+  if (given.set.empty() && !given.sidecar.found()) return {};
   NL_TRY(const auto shared, store::shared_run_document(ledger.run_folder(run_id) + "/run.json"));
   const nlohmann::json& document = *shared;
   NL_TRY(const auto now, ledger.labels(run_id, document));

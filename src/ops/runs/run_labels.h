@@ -21,7 +21,8 @@ struct GivenLabels {
   std::map<std::string, std::string> set = {};  ///< --set
   Sidecar sidecar = {};
 };
-/// `profiles`: the files of one run; what lies beside the first counts before what lies beside the next.
+/// `profiles`: the files of one run whose sidecars count; what lies beside the first counts before what lies
+/// beside the next.
 Result<GivenLabels> given_labels(const std::vector<std::string>& profiles,
                                  const std::vector<std::string>& set);
 

@@ -1,5 +1,8 @@
 #include "ops/runs/sidecar.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/files.h"
 #include "base/yaml.h"
 #include "model/labels.h"
@@ -79,14 +82,24 @@ void merge(Sidecar& into, Sidecar from) {
   for (auto& [key, value] : from.labels) into.labels[key] = std::move(value);
   into.tags.insert(into.tags.end(), from.tags.begin(), from.tags.end());
   into.notes.insert(into.notes.end(), from.notes.begin(), from.notes.end());
-  into.found = true;
+}
+
+/// Of a link, whose it is counts: anybody can make one that leads to a file of ours.
+bool is_of_the_caller_or_root(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && (info.st_uid == ::geteuid() || info.st_uid == 0);
 }
 
 Result<void> merge_file(Sidecar& into, const std::string& path) {
   if (!path_exists(path)) return {};
+  if (!is_of_the_caller_or_root(path)) {
+    into.passed_over.push_back(path);
+    return {};
+  }
   NL_TRY(const std::string text, read_small_file(path, kMaxBytes));
   NL_TRY(Sidecar one, parse_sidecar(text, path));
   merge(into, std::move(one));
+  into.files.push_back(path);
   return {};
 }
 

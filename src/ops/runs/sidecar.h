@@ -2,6 +2,7 @@
 // Sidecar: neurolens.yaml beside a profile, or <profile>.neurolens.yaml for one profile. The input is
 // untrusted: at most 64 KiB, no anchors, aliases or type tags, and no nesting beyond what the three known
 // keys need.
+// Others may write to the folder of a profile, such as /tmp: only a file of the caller or of root is taken.
 //
 //   labels: {model: llama-3-8b, batch: 8}
 //   tags: [nightly]
@@ -19,7 +20,10 @@ struct Sidecar {
   std::map<std::string, std::string> labels = {};
   std::vector<std::string> tags = {};
   std::vector<std::string> notes = {};
-  bool found = false;
+  std::vector<std::string> files = {};        ///< that were taken
+  std::vector<std::string> passed_over = {};  ///< of other users
+
+  bool found() const { return !files.empty(); }
 };
 
 /// `name` stands in messages, with the line.
