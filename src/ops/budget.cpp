@@ -335,7 +335,7 @@ Error too_small(int64_t tokens, size_t least_bytes) {
   const auto bytes = static_cast<int64_t>(least_bytes);
   const int64_t least = (bytes + kBytesPerToken - 1) / kBytesPerToken;
   return Error{ErrorCode::kLimit, fmt::format("the answer does not fit into a budget of {} tokens", tokens),
-               fmt::format("the least that works is {}", least)};
+               fmt::format("the smallest budget that works is {}", least)};
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ Result<void> check_host_paths(const json& properties, const json& parameters) {
   for (const auto& [name, property] : properties.items()) {
     if (parameters.contains(name) && names_host_path(property, parameters)) {
       return Error{ErrorCode::kPermission,
-                   "files of this machine cannot be named here: " + pointer_step(name)};
+                   "files on this machine are not available here: " + pointer_step(name)};
     }
   }
   return {};
@@ -84,7 +84,7 @@ Result<void> check_effect(const Operation& operation, const json& parameters, Ef
       ErrorCode::kPermission,
       needed == Effect::kExec
           ? fmt::format("{} starts programs on this machine, which is not allowed here", operation.name)
-          : fmt::format("{} writes, and you may only read here", operation.name)};
+          : fmt::format("{} writes, but access here is read-only", operation.name)};
 }
 
 Result<void> check_rights(const Operation& operation, const json& parameters, const Context& context) {
@@ -104,7 +104,7 @@ Result<Outcome> run_in_scope(const Operation& operation, const json& parameters,
 Result<Outcome> checked_call(std::string_view name, json parameters, Context& context) {
   const Operation* const operation = find_operation(name);
   if (operation == nullptr)
-    return Error{ErrorCode::kNotFound, fmt::format("no operation is called: {}", name)};
+    return Error{ErrorCode::kNotFound, fmt::format("there is no operation named: {}", name)};
   if (!is_offered(operation->reach, context.face))
     return Error{ErrorCode::kPermission, fmt::format("{} is not offered here", name)};
   NL_CHECK(check_parameters(*operation, parameters));
@@ -117,7 +117,7 @@ Result<Outcome> checked_call(std::string_view name, json parameters, Context& co
 }
 
 Error bug_of_ours(const char* what) {
-  return Error{ErrorCode::kInternal, fmt::format("a bug of ours: {}", what),
+  return Error{ErrorCode::kInternal, fmt::format("a bug in neurolens: {}", what),
                "please report it with the command and, if you can, the input"};
 }
 

@@ -15,12 +15,12 @@ constexpr char kSchema[] = R"({
     "version": {"type": "string", "description": "of the program"},
     "warnings": {"type": "array", "items": {"type": "string"}},
     "next": {"type": "array", "items": {"type": "string"}, "description": "calls worth making next"},
-    "left_out": {"type": "array", "description": "what a budget cut from data; not there if nothing was",
+    "left_out": {"type": "array", "description": "what was left out of data to fit the budget; absent if nothing was",
       "items": {"type": "object", "additionalProperties": false, "required": ["where", "rows", "of"],
         "properties": {
           "where": {"type": "string", "description": "JSON pointer in data; * stands for every row of a list"},
-          "rows": {"type": "integer", "minimum": 1, "description": "rows, entries or sections that are not here; of a text bytes"},
-          "of": {"type": "integer", "minimum": 1, "description": "how many the whole answer has there"}}}}}})";
+          "rows": {"type": "integer", "minimum": 1, "description": "how many rows, entries or sections are left out; for a text, bytes"},
+          "of": {"type": "integer", "minimum": 1, "description": "how many the whole answer has at this place"}}}}}})";
 
 }  // namespace
 

@@ -20,12 +20,12 @@ const json& run_parameter() {
 }
 
 const json& budget_parameter() {
-  static const json property = {
-      {"type", "integer"},
-      {"minimum", 100},
-      {"maximum", 10'000'000},
-      {"description",
-       "most tokens, of 4 bytes, of the JSON answer; what matters least is left out and counted"}};
+  static const json property = {{"type", "integer"},
+                                {"minimum", 100},
+                                {"maximum", 10'000'000},
+                                {"description",
+                                 "largest size of the JSON answer in tokens of 4 bytes; what matters least "
+                                 "is left out, and the answer says how much"}};
   return property;
 }
 

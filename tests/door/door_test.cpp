@@ -132,7 +132,7 @@ TEST_P(EveryOperation, RefusesAHostPathWhereNoneIsAllowed) {
     parameters[name] = of_right_type(property);
     const json& mark = property["x-host-path"];
     if (mark.is_object()) parameters.update(mark);
-    expect_refused(operation(), parameters, context, ErrorCode::kPermission, "files of this machine");
+    expect_refused(operation(), parameters, context, ErrorCode::kPermission, "files on this machine");
   }
 }
 

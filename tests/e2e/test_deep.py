@@ -265,7 +265,7 @@ FAULTS = {
     "nsys records nothing": (dict(nsys="sys.exit(subprocess.call(command))"), "nsys", "nothing_profiled", "wrote no report"),
     "nsys writes garbage": (dict(nsys="open(output + '.nsys-rep', 'w').write('garbage')"), "nsys", "failed", "is no report"),
     "ncu fails": (dict(ncu="sys.exit(255)"), "ncu", "failed", "exit code 255"),
-    "ncu sees no kernels": (dict(ncu="log.write_text('==WARNING== No kernels were profiled.\\\\n')"), "ncu", "nothing_profiled", "met none of the kernels"),
+    "ncu sees no kernels": (dict(ncu="log.write_text('==WARNING== No kernels were profiled.\\\\n')"), "ncu", "nothing_profiled", "saw none of the chosen kernels"),
     "ncu is forbidden": (dict(ncu="log.write_text('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\\\\n'); sys.exit(1)"), "ncu", "forbidden", "ERR_NVGPUCTRPERM"),
     "ncu writes half": (dict(ncu="counters(); log.write_bytes(log.read_bytes()[:300])"), "ncu", "failed", ""),
 }

@@ -483,7 +483,7 @@ def test_faults_of_trtexec(program, trtexec, tmp_path):
                                             ("net.onnx", "--python=python3")])
 def test_options_that_mean_nothing_are_refused(program, target, option):
     error = program.profile(target, option, code=BAD_INPUT).envelope["error"]
-    assert "takes no such parameter" in error["message"] and option.split("=")[0].strip("-") in error["message"]
+    assert "does not take this parameter" in error["message"] and option.split("=")[0].strip("-") in error["message"]
 
 
 # ---- The folder that the package hands over

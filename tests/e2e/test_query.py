@@ -121,7 +121,7 @@ def test_rows_beyond_the_limit_are_counted(neurolens, small_run):
     assert neurolens("query", small_run, sql).out.splitlines()[-1] == "200 of 12,345 rows; --limit 0 shows all"
     assert neurolens("query", small_run, sql, "--limit", "0").out.splitlines()[-1] == "12,345 rows"
     beyond = neurolens("query", small_run, "SELECT * FROM range(100001)").out.splitlines()[-1]
-    assert beyond == "200 of 100,001 rows; --format csv, json or parquet gives all"
+    assert beyond == "200 of 100,001 rows; --format csv, json or parquet writes all"
 
 
 @pytest.mark.parametrize("format_name", FORMATS)

@@ -167,7 +167,7 @@ def test_says_why_it_is_silent(neurolens, history, tmp_path):
     (group,) = neurolens("trend", "--where", "model=broken", "--threshold", "30%", "--json").data["groups"]
     assert "below the threshold of 30.0 %" in group["silent"]
     data = neurolens("trend", "--where", "model=nobody", "--json").data
-    assert data["silent"] == "no run fits the question"
+    assert data["silent"] == "no run matches the conditions"
     assert "too few" in neurolens("trend", "--where", "model=broken", "--limit", "3").out
     assert "groups by commit" in neurolens("trend", "--group-by", "commit", "--json").data["silent"]
 

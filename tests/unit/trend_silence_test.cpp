@@ -30,7 +30,7 @@ TEST(TrendSilence, OfAGroup) {
 
 TEST(TrendSilence, OfTheWhole) {
   compare::Trend trend;
-  EXPECT_EQ(why_trend_is_silent(trend), "no run fits the question");
+  EXPECT_EQ(why_trend_is_silent(trend), "no run matches the conditions");
   trend.matching = 3;
   trend.left_out = {{"the run marks no steps", 2}, {"other", 1}};
   EXPECT_EQ(why_trend_is_silent(trend), "no run has this figure: the run marks no steps");

@@ -63,7 +63,7 @@ TEST(WorkloadFile, FaultsNameTheLine) {
       {"command: [run]\nphases: {warm_up: x}", "w.yaml:2: phases are"},
       {"command: [run]\nenvironment: {'A=B': x}", "w.yaml:2: not a variable"},
       {"command: [run]\nlabels: {Model: x}", "w.yaml:2"},
-      {"command: [run]\nvalues: {'a b': x}", "w.yaml:2: not the name of a value"},
+      {"command: [run]\nvalues: {'a b': x}", "w.yaml:2: not a valid name for a value"},
       {"command: [run]\nfolder:", "w.yaml:2: folder has no value"},
       {"command: [run, \"a\\0b\"]", "zero byte"},
       {"command: &a [run]\ninputs: *a", "not allowed"},

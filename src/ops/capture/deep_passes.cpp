@@ -93,7 +93,7 @@ class DeepRunner {
     if (pass.end.process.cut_short)
       return Error{ErrorCode::kUnavailable,
                    "the workload was stopped without any tool: " + pass.end.process.cut_short->message,
-                   "a workload has to end by itself; --time-limit and --silence-limit give it more"};
+                   "a workload must end by itself; --time-limit and --silence-limit give it more time"};
     if (!pass.time || pass.time->exit_code != 0)
       return Error{ErrorCode::kBadInput,
                    "the workload fails without any tool: " + how_it_ended(pass, options.artifacts)};
@@ -223,13 +223,12 @@ class DeepRunner {
     std::vector<std::string> names;
     for (const auto& kernel : choice_.left_out) names.push_back(kernel.function);
     if (!names.empty())
-      result_.warnings.push_back(
-          fmt::format("not replayed, since kernels that wait for other devices may hang alone: {}",
-                      fmt::join(names, ", ")));
+      result_.warnings.push_back(fmt::format(
+          "not replayed, because kernels that wait for other devices may hang when they run alone: {}",
+          fmt::join(names, ", ")));
     if (!choice_.outside.empty())
       result_.warnings.push_back(
-          fmt::format("no launch of these kernels is among the replayed ones: {}; "
-                      "--launches takes more",
+          fmt::format("no launch of these kernels was replayed: {}; --launches replays more",
                       fmt::join(choice_.outside, ", ")));
   }
 

@@ -19,7 +19,8 @@ Verdict judge_trace(const capture::PassEnd& pass, const std::string& folder, boo
   } else if (!has_records && pass.end.process.exit_code != 0) {
     verdict = {"failed", "no " + what + ": " + how_it_ended(pass, folder)};
   } else if (!has_records) {
-    verdict = {"nothing_profiled", "nothing was profiled: the tool ended well and wrote no " + what};
+    verdict = {"nothing_profiled",
+               "nothing was profiled: the tool ended without an error but wrote no " + what};
   } else if (pass.time && pass.time->exit_code != 0) {
     verdict = {"failed",
                fmt::format("the workload ended with exit code {} under the tool; what was recorded is kept",
@@ -37,7 +38,8 @@ Verdict judge_counters(const capture::PassEnd& pass, const std::string& folder, 
   } else if (pass.end.process.exit_code != 0) {
     verdict = {"failed", how_it_ended(pass, folder)};
   } else if (!has_records) {
-    verdict = {"nothing_profiled", "nothing was profiled: the tool ended well and wrote no counters"};
+    verdict = {"nothing_profiled",
+               "nothing was profiled: the tool ended without an error but wrote no counters"};
   }
   verdict.has_records = has_records;
   return verdict;

@@ -143,7 +143,7 @@ Result<json> dump_recordings(const std::string& recordings, const std::function<
   }
   if (runs.empty())
     return Error{ErrorCode::kNotFound,
-                 "no flight recorder is at work in this ledger",
+                 "no flight recorder is running on this ledger",
                  "{}",
                  {suggested("record", {{"ring", 64}, {"command", {"python", "serve.py"}}})}};
   return runs;

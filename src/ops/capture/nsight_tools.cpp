@@ -32,7 +32,7 @@ class Nsys final : public DeepTool {
   Verdict judge(const capture::PassEnd& pass, const std::string& folder) const override {
     Verdict verdict = judge_trace(pass, folder, !report_in(folder).empty(), "report");
     if (verdict.status == "nothing_profiled" && range_)
-      verdict.hint = "was the range ever entered? A range is DOMAIN@RANGE here";
+      verdict.hint = "did the program enter the range at all? Write it as DOMAIN@RANGE";
     return verdict;
   }
 
@@ -40,10 +40,10 @@ class Nsys final : public DeepTool {
                                            const capture::ConvertOptions& aside) const override {
     const std::string report = report_in(folder), target = folder + "/nsys.sqlite";
     const auto* const kind = capture::report_kind(start_of(report, 64));
-    if (kind == nullptr) return Error{ErrorCode::kBadInput, "what nsys wrote is no report: " + report};
+    if (kind == nullptr) return Error{ErrorCode::kBadInput, "what nsys wrote is not a report: " + report};
     NL_TRY(const auto converted, capture::convert_report(*kind, report, aside));
     NL_TRY(const bool moved, rename_to_new(converted.path, target));
-    if (!moved) return Error{ErrorCode::kInternal, "there is an export already: " + target};
+    if (!moved) return Error{ErrorCode::kInternal, "the export exists already: " + target};
     return std::vector<std::string>{target};
   }
 
@@ -83,7 +83,7 @@ class Ncu final : public DeepTool {
     if (const auto allowed = capture::check_counter_permission(said); !allowed)
       return {"forbidden", allowed.error().message, allowed.error().hint, has_rows};
     if (!pass.end.process.cut_short && !has_rows && has_part(said, "No kernels were profiled"))
-      return {"nothing_profiled", "nothing was profiled: the tool met none of the kernels"};
+      return {"nothing_profiled", "nothing was profiled: the tool saw none of the chosen kernels"};
     return judge_counters(pass, folder, has_rows);
   }
 

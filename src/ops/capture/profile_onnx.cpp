@@ -19,7 +19,7 @@ using nlohmann::json;
 Result<std::pair<std::string, std::string>> split_option(const std::string& option, const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0)
-    return Error{ErrorCode::kBadInput, "--" + option + " wants name=value, not: " + text};
+    return Error{ErrorCode::kBadInput, "--" + option + " must be name=value, not: " + text};
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -95,7 +95,8 @@ json labels_of(const capture::PassPlan& plan) {
 std::vector<std::string> warnings_of(const json& passes) {
   std::vector<std::string> warnings;
   for (const std::string size : passes["guessed_sizes"])
-    warnings.push_back("the model leaves the size " + size + " open: taken for 1; say --size or --shape");
+    warnings.push_back("the model leaves the size " + size +
+                       " open: 1 is used; set it with --size or --shape");
   return warnings;
 }
 
@@ -125,7 +126,7 @@ Result<MeasuredProfile> profile_onnx(const Context& context, const json& paramet
          run_measuring(context, {self, capture::kModelProcess, folder}, folder, parameters["time_limit"]));
   NL_TRY(const json passes, capture::read_passes(folder));
   NL_TRY(const bool renamed, rename_to_new(passes["profile"].get<std::string>(), folder + "/profile.json"));
-  if (!renamed) return Error{ErrorCode::kInternal, "the profile is there already"};
+  if (!renamed) return Error{ErrorCode::kInternal, "the profile exists already"};
   MeasuredProfile measured;
   NL_TRY(measured.document["model"], capture::file_json(plan.session.model));
   measured.document.update({{"onnxruntime", library_json(plan, passes)},

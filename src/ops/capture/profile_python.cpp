@@ -68,7 +68,8 @@ Result<std::string> find_python(const Environment& surroundings, const json& par
   const std::string wanted = parameters.value("python", "python3");
   const std::string found = find_in_path(surroundings, wanted);
   if (!found.empty()) return found;
-  return Error{ErrorCode::kUnavailable, "there is no such Python: " + wanted, "--python names another one"};
+  return Error{ErrorCode::kUnavailable, "this Python does not exist: " + wanted,
+               "choose another one with --python"};
 }
 
 /// Members that were not given are left to the package.
@@ -90,8 +91,8 @@ Result<json> python_plan_of(const Environment& surroundings, const json& paramet
 /// A Python without the package says so in one line only.
 Error with_package_hint(Error error, const std::string& python) {
   if (!has_part(error.message, "No module named") || !has_part(error.message, "neurolens")) return error;
-  return Error{ErrorCode::kUnavailable, "this Python has no package neurolens: " + python,
-               "pip install neurolens there, or name another one with --python"};
+  return Error{ErrorCode::kUnavailable, "the package neurolens is not installed for this Python: " + python,
+               "install it there (pip install neurolens), or choose another Python with --python"};
 }
 
 // ---- What it wrote

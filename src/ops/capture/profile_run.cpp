@@ -26,7 +26,7 @@ Error why_it_failed(const std::string& folder, const capture::WorkloadEnd& end) 
   if (end.process.cut_short) {
     Error why = *end.process.cut_short;
     why.message = "the model was stopped: " + why.message;
-    if (why.message.find("did not end") != std::string::npos) why.hint = "--time-limit gives it more";
+    if (why.message.find("did not end") != std::string::npos) why.hint = "--time-limit gives it more time";
     return why;
   }
   auto passes = capture::read_passes(folder);

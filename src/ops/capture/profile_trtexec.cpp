@@ -45,7 +45,7 @@ Result<MeasuredProfile> profile_trtexec(const Context& context, const json& para
   for (const char* name : kOutputs) {
     if (!path_exists(folder + "/" + name))
       return Error{ErrorCode::kUnavailable,
-                   "trtexec ended without an error and wrote no " + std::string(name)};
+                   "trtexec ended without an error but wrote no " + std::string(name)};
     measured.profiles.emplace_back(name);
   }
   measured.library = {

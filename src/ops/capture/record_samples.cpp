@@ -75,7 +75,7 @@ std::string samples_text(const json& samples, const TextStyle& style) {
   if (samples.contains("absent_reason"))
     return fmt::format("  {}  {}\n", label, samples["absent_reason"].get<std::string>());
   return fmt::format("  {}  {}{}\n", label, tally_text(samples),
-                     samples["with_kernel"] == true ? "" : "; time inside of the kernel is not in them");
+                     samples["with_kernel"] == true ? "" : "; they do not include time inside the kernel");
 }
 
 }  // namespace nl::ops

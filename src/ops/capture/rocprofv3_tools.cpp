@@ -60,7 +60,7 @@ class Rocprofv3Counters final : public DeepTool {
   Verdict judge(const capture::PassEnd& pass, const std::string& folder) const override {
     Verdict verdict = judge_counters(pass, folder, !counted(folder).empty());
     if (verdict.status == "failed" || verdict.status == "nothing_profiled")
-      verdict.hint = "rocprofv3-avail list --pmc says what the device can count; --counter names it";
+      verdict.hint = "rocprofv3-avail list --pmc lists what the device can count; choose with --counter";
     return verdict;
   }
 

@@ -86,7 +86,7 @@ class WorkloadReader {
   Result<void> take_values(const YamlNode& values) {
     NL_TRY(workload_.values, filled_map(values, "values"));
     for (const auto& [key, value] : workload_.values) {
-      if (!is_word(key)) return fault(values.line, "not the name of a value: " + key.substr(0, 64));
+      if (!is_word(key)) return fault(values.line, "not a valid name for a value: " + key.substr(0, 64));
     }
     return {};
   }
@@ -95,7 +95,7 @@ class WorkloadReader {
     for (const std::string& text : overrides_) {
       const size_t equals = text.find('=');
       if (equals == std::string::npos || equals == 0)
-        return Error{ErrorCode::kBadInput, "key=value is expected behind " + name_ + ", not: " + text};
+        return Error{ErrorCode::kBadInput, "key=value is expected after " + name_ + ", not: " + text};
       const auto value = workload_.values.find(text.substr(0, equals));
       if (value == workload_.values.end()) {
         passed_on_.push_back(text);

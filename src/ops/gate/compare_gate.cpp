@@ -25,7 +25,8 @@ std::string change_text(double increase) {
 GateResult judge_untested(const Comparison& comparison, const GateOptions& options) {
   const double increase = increase_of(comparison);
   if (!options.allow_untested)
-    return {false, "one run a side cannot be tested; compare several, or allow it with --allow-untested 5%"};
+    return {false,
+            "one run on each side cannot be tested; compare several, or allow it with --allow-untested 5%"};
   return {increase <= *options.allow_untested,
           fmt::format("not tested; {}, and up to {} slower is allowed", change_text(increase),
                       percent_text(*options.allow_untested))};
@@ -43,7 +44,7 @@ GateResult judge_verdict(const Comparison& comparison, const GateOptions& option
       return judge_untested(comparison, options);
     case stats::Verdict::kInconclusive:
       if (options.allow_inconclusive) return {true, "inconclusive, which is allowed"};
-      return {false, "the runs do not decide it; add runs, or pass --allow-inconclusive"};
+      return {false, "too few runs, or too much noise, to decide; add runs, or pass --allow-inconclusive"};
     case stats::Verdict::kIncomparable:
       break;
   }

@@ -80,7 +80,8 @@ class Reader {
       if (!value.is_text()) return fault(line, key.substr(0, 64) + " needs a text");
       NL_CHECK(take_key(limit, key, line, value.text));
     }
-    if (limit.kind.empty() || limit.text.empty()) return fault(item.line, "a limit says what and at_most");
+    if (limit.kind.empty() || limit.text.empty())
+      return fault(item.line, "a limit needs at_most and one of window, part and kernel");
     return limit;
   }
 
@@ -92,7 +93,8 @@ class Reader {
       limit.what = text;
       return {};
     }
-    return fault(line, "not a key of a limit, or one too many: " + key.substr(0, 64));
+    return fault(line,
+                 "unknown key of a limit, or a second one of window, part and kernel: " + key.substr(0, 64));
   }
 
   Result<void> take_limit(Limit& limit, int line, const std::string& text) const {

@@ -16,7 +16,7 @@ Result<double> parse_share(const std::string& option, const std::string& text) {
   const double share = percent ? value / 100 : value;
   const bool fine = error == std::errc() && end == number.data() + number.size() && share >= 0 && share <= 10;
   if (!fine)
-    return Error{ErrorCode::kBadInput, fmt::format("{} takes a share, not: {}", option, text),
+    return Error{ErrorCode::kBadInput, fmt::format("{} must be a share, not: {}", option, text),
                  "such as 3% or 0.03"};
   return share;
 }

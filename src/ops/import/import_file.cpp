@@ -154,7 +154,7 @@ Result<Input> open_input(const ImportSource& given, const std::string& format) {
   if (report != nullptr && !format.empty() && format != report->format) report = nullptr;
   const std::string wanted = report != nullptr ? std::string(report->format) : format;
   if (report != nullptr && !given.is_file) {
-    return Error{ErrorCode::kUnsupported, "only its vendor's tool can read it, and that wants a file",
+    return Error{ErrorCode::kUnsupported, "only its vendor's tool can read it, and that tool needs a file",
                  "save it and import the file"};
   }
   NL_TRY(const auto chosen, ingest::choose_adapter(source->head(), base_name(given.name), wanted));
@@ -321,7 +321,7 @@ class Importer {
       info.clocks.clear();  // another file of the same process has already given its clock
     if (const auto why = info_.contradiction(info)) {
       return Error{ErrorCode::kBadInput, "the sources are not of one run: " + *why,
-                   "import them as runs of their own; or profile the same machine again"};
+                   "import them as separate runs, or profile the same machine again"};
     }
     info_.add(std::move(info));
     return {};
@@ -331,7 +331,8 @@ class Importer {
   /// itself.
   Result<void> read_report(const Input& input, model::RunSink& sink, model::RunInfo& info) {
     if (input.source->plain_fd() < 0) {
-      return Error{ErrorCode::kUnsupported, "a report can only be converted from a plain file",
+      return Error{ErrorCode::kUnsupported,
+                   "only a plain file can be converted, not a pipe or a compressed file",
                    "decompress it, or write the pipe to a file"};
     }
     const std::string folder = temp_folder_ + "/convert-" + std::string(input.report->format);

@@ -21,16 +21,16 @@ constexpr char kParameters[] = R"({
     "run": {"x-run": true},
     "window": {"type": "string", "default": "steady",
                "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows of each table"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows in each table"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
     "model_config": {"type": "string", "x-host-path": true,
-                     "description": "config.json of the language model, as Hugging Face has it: steps are then held against the memory bandwidth and the peaks"},
-    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
+                     "description": "config.json of the language model, as on Hugging Face: steps are then compared with what memory bandwidth and peaks allow"},
+    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with your own device peaks"},
     "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
-              "description": "folder with rules of your own"},
+              "description": "folder with your own rules"},
     "graph_ops": {"type": "string", "x-run": true,
-                  "description": "run or profile that tells the ops of graph replays: the trace of the graph's capture, or a run of the model without graphs"}
+                  "description": "run or profile from which graph replays get their ops: the trace of the graph's capture, or a run of the model without graphs"}
   }})";
 
 constexpr int64_t kNameBytes = 160;  // those of CUTLASS have thousands, in every row; labels are short
@@ -150,9 +150,9 @@ Result<Outcome> run(Context& context, const json& parameters) {
 const Operation& operation_analyze() {
   static constexpr Operation kOperation{
       .name = "analyze",
-      .summary = "Say where the time of a run went, as a sum that closes",
+      .summary = "Show where the time of a run went; the parts add up to the whole",
       .use_when = "you want to know what limits a run: compute, communication, copies or idle time, and why",
-      .not_when = "you only want to know what a run is: show; you need other columns: query",
+      .not_when = "you only want to know what is in a run: show; you need other columns: query",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,
       .result = schema_text<AnalyzedRun>,

@@ -16,11 +16,11 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
-    "name": {"type": "string", "x-positional": 1, "description": "name of the baseline; none: list all"},
+    "name": {"type": "string", "x-positional": 1, "description": "name of the baseline; without it: list all"},
     "run": {"type": "string", "x-positional": 2, "x-run": true,
-            "description": "the run it points at from now on: run id, @latest, bundle folder or profile; a tag gives it all runs of the tag"},
-    "add": {"type": "boolean", "description": "keep the runs that it has, and add this one or these"},
-    "remove": {"type": "boolean", "description": "take the baseline away; its run stays"}
+            "description": "run that becomes the baseline: run id, @latest, bundle folder or profile; a tag stands for all its runs"},
+    "add": {"type": "boolean", "description": "keep the runs of the baseline and add these"},
+    "remove": {"type": "boolean", "description": "remove the baseline; its runs stay"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -31,7 +31,7 @@ constexpr char kResult[] = R"({
                    "run_ids": {"type": "array", "items": {"type": "string"}, "description": "all of them: repeats of each other"}}}}}})";
 
 Error no_such_baseline(const std::string& name) {
-  return Error{ErrorCode::kNotFound, "no baseline is called: " + name, "{} lists them", {{"baseline"}}};
+  return Error{ErrorCode::kNotFound, "there is no baseline named: " + name, "{} lists them", {{"baseline"}}};
 }
 
 /// Those that the baseline has already, if they stay.
@@ -131,9 +131,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_baseline() {
   static constexpr Operation kOperation{
       .name = "baseline",
-      .summary = "Give a run, or all runs of a tag, a name to measure others against",
-      .use_when = "later runs shall be held against this one or these: @baseline:NAME names them",
-      .not_when = "runs are only to be found again: tag",
+      .summary = "Name a run, or all runs of a tag, as a baseline for others",
+      .use_when = "you want to compare later runs with this one; @baseline:NAME stands for it",
+      .not_when = "you only want to find runs again: tag",
       .example = R"({"name": "main", "run": "@latest"})",
       .parameters = kParameters,
       .result = kResult,

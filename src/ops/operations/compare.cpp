@@ -26,27 +26,27 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "runs": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-run": true,
-             "description": "two runs, the base first: run id, @latest, bundle folder or profile; a tag or a baseline stands for all its runs, as repeats"},
+             "description": "two runs, the base first: run id, @latest, bundle folder or profile; a tag or a baseline stands for all its runs, which count as repeats"},
     "base": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines of the base, instead of the first of two"},
-    "new": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines to hold against the base"},
+    "new": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines to compare with the base"},
     "window": {"type": "string", "x-own-default": "auto",
-               "description": "auto (the steps if both sides have like ones, else steady), steps, steady (without set-up, warm-up and tail), whole, step:N, a phase, or the name of an annotation"},
-    "keep_warm_up": {"type": "boolean", "description": "count the first steps too, where a change point says that they are a warm-up"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "x-own-default": 15, "description": "rows of changes"},
-    "threshold": {"type": "string", "x-own-default": "1%", "description": "differences below it do not matter"},
+               "description": "auto (the steps if both sides have similar ones, else steady), steps, steady (without set-up, warm-up and tail), whole, step:N, a phase, or the name of an annotation"},
+    "keep_warm_up": {"type": "boolean", "description": "also count first steps that look like a warm-up"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "x-own-default": 15, "description": "rows in the table of changes"},
+    "threshold": {"type": "string", "x-own-default": "1%", "description": "smaller differences do not matter"},
     "gate": {"type": "boolean", "description": "exit 1 unless the comparison shows that there is no regression"},
-    "allow_untested": {"type": "string", "description": "let one run a side pass the gate up to this increase, e.g. 5%"},
+    "allow_untested": {"type": "string", "description": "with one run on each side, let an increase up to this pass the gate, e.g. 5%"},
     "expect": {"type": "string", "x-host-path": true,
-               "description": "YAML file with what is expected: base, window, threshold, limits; the gate holds them"},
+               "description": "YAML file with expectations (base, window, threshold, limits); the gate checks them"},
     "allow_inconclusive": {"type": "boolean", "description": "let an inconclusive comparison pass the gate"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
-    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
+    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with your own device peaks"},
     "html": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write the comparison as one HTML page to this file"},
     "markdown": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write a comment for a pull request to this file"},
     "junit": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write JUnit XML for a CI system to this file"},
     "page": {"type": "string", "enum": ["html", "markdown", "junit"],
-             "description": "give this page instead of the answer; the options of these names write files"}
+             "description": "print this page instead of the answer; to write files, use the options of the same names"}
   }})";
 
 /// The verdict with its reasons stays, then the largest changes.
@@ -111,7 +111,7 @@ Result<std::vector<compare::RunInput>> inputs_of(Context& context, store::Ledger
       leases.push_back(named.lease);
       if (has_run(inputs, named.run_id))
         return Error{ErrorCode::kBadInput, "a run is named twice on one side: " + name,
-                     "a repeat is a run of its own"};
+                     "a repeat must be another run"};
       inputs.push_back(std::move(input));
     }
   }
@@ -126,7 +126,7 @@ Result<void> check_sides(const std::vector<compare::RunInput>& base,
   if (common == 0 || (common == base.size() && common == next.size())) return {};
   return Error{ErrorCode::kBadInput,
                counted(static_cast<int64_t>(common), "run is", "runs are") + " on both sides",
-               "name other runs, or take the tag from those that belong to one side only"};
+               "name other runs, or remove the tag from those that belong to one side only"};
 }
 
 using TwoSides = std::pair<std::vector<std::string>, std::vector<std::string>>;
@@ -140,7 +140,7 @@ Result<TwoSides> sides_of(const json& parameters, const Expectations& expected) 
   if (runs.size() == 2 && sides.first.empty() && sides.second.empty()) return TwoSides{{runs[0]}, {runs[1]}};
   if (runs.empty() && !sides.first.empty() && !sides.second.empty()) return sides;
   return Error{ErrorCode::kBadInput,
-               "a comparison takes two runs, or some with --base and some with --new",
+               "a comparison needs two runs, or runs given with --base and --new",
                "{}, or --base RUN... --new RUN...",
                {suggested("compare", {{"runs", {"BASE", "NEW"}}})}};
 }
@@ -272,7 +272,7 @@ void add_next(Outcome& outcome, const json& parameters) {
 
 Result<Outcome> run(Context& context, const json& given) {
   if (given.contains("page") && !context.bytes)
-    return Error{ErrorCode::kBadInput, "a page cannot be given inside of JSON",
+    return Error{ErrorCode::kBadInput, "a page cannot be part of a JSON answer",
                  "write it to a file: --html FILE"};
   NL_TRY(const auto expected, expectations_of(given));
   NL_TRY(const auto sides, sides_of(given, expected));
@@ -301,10 +301,10 @@ Result<Outcome> run(Context& context, const json& given) {
 const Operation& operation_compare() {
   static constexpr Operation kOperation{
       .name = "compare",
-      .summary = "Say what changed between two runs, exactly, and whether it is real",
+      .summary = "Show exactly what changed between two runs, and whether the change is real",
       .use_when =
           "you have a run before and after a change, one against a baseline, or one model on two devices",
-      .not_when = "you have one run: analyze; you look for runs like one: similar; for a history: trend",
+      .not_when = "you have one run: analyze; you look for similar runs: similar; you want a history: trend",
       .example = R"({"runs": ["before.json.gz", "after.json.gz"]})",
       .parameters = kParameters,
       .result = schema_text<compare::Comparison>,

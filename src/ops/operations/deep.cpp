@@ -30,7 +30,7 @@ constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false, "required": ["workload"],
   "properties": {
     "workload": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-host-path": true, "x-behind-dashes": true,
-                 "description": "behind -- the command to run; or a workload file (.yaml) and key=value for its values"},
+                 "description": "the command to run, after --; or a workload file (.yaml) and key=value for its values"},
     "tool": {"type": "string", "enum": ["auto", "nsight", "rocprofv3"], "default": "auto",
              "description": "whose tools: NVIDIA's, AMD's, or those that are installed"},
     "mode": {"type": "string", "enum": ["light", "deep"], "default": "deep",
@@ -45,17 +45,17 @@ constexpr char kParameters[] = R"json({
     "kernel": {"type": "array", "items": {"type": "string"},
                "description": "replay this kernel, by the name of its function, instead of the longest; may be repeated"},
     "launches": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 20,
-                 "description": "launches of these kernels to replay, from the middle of the run; rocprofv3 counts on all"},
+                 "description": "launches of these kernels to replay, from the middle of the run; rocprofv3 counts all of them"},
     "counter": {"type": "array", "items": {"type": "string"},
-                "description": "what rocprofv3 counts, may be repeated (default: SQ_WAVES, GRBM_GUI_ACTIVE, FETCH_SIZE)"},
+                "description": "counter for rocprofv3; may be repeated (default: SQ_WAVES, GRBM_GUI_ACTIVE, FETCH_SIZE)"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 3600,
                    "description": "seconds after which a pass is stopped"},
     "silence_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 600,
                       "description": "seconds without output or growing files after which a pass is stopped"},
     "max_slowdown": {"type": "integer", "minimum": 2, "maximum": 1000000, "default": 100,
-                     "description": "a pass is stopped when it takes so many times as long as without a tool, and a minute"},
+                     "description": "a pass is stopped when it takes this many times as long as without a tool, plus a minute"},
     "max_mb": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 2048,
-               "description": "a pass is stopped when its files are larger"},
+               "description": "a pass is stopped when its files grow larger than this"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase for the reports, e.g. prefill=LLM@prefill"},
     "set": {"type": "array", "items": {"type": "string"},
@@ -116,8 +116,8 @@ Result<DeepTools> tools_of(const Environment& surroundings, const json& paramete
     return nsight_tools(surroundings, options);
   }
   if (workload.range)
-    return Error{ErrorCode::kUnsupported, "rocprofv3 cannot record one range alone",
-                 "leave the range out: all ranges are recorded, and analyze --window takes one"};
+    return Error{ErrorCode::kUnsupported, "rocprofv3 cannot record only one range",
+                 "leave the range out: all ranges are recorded, and analyze --window shows one"};
   const std::vector<std::string> usual = {"SQ_WAVES", "GRBM_GUI_ACTIVE", "FETCH_SIZE"};
   return rocprofv3_tools(surroundings,
                          counters ? parameters.value("counter", usual) : std::vector<std::string>());
@@ -198,8 +198,8 @@ std::string passes_section(const json& passes) {
                           report::number(ratio_text(pass, "cpu_ratio")),
                           report::name(pass.value("reason", pass.value("status", "")))});
   }
-  return "\n## Passes\n\nTimes of the workload itself, without those of the tools. Kernel times are those of "
-         "the pass that traced; counters are of launches of another pass, whose times count nowhere.\n\n" +
+  return "\n## Passes\n\nTimes of the workload itself, without those of the tools. Kernel times come from "
+         "the traced pass. Counters come from another pass, whose times are not used.\n\n" +
          table.markdown();
 }
 
@@ -300,9 +300,8 @@ const Operation& operation_deep() {
   static constexpr Operation kOperation{
       .name = "deep",
       .summary =
-          "Run a workload by itself, traced, and with counters of its longest kernels, by the tools of "
-          "NVIDIA or "
-          "AMD, as one run",
+          "Run a workload plain, traced, and with counters of its longest kernels, as one run (with tools of "
+          "NVIDIA or AMD)",
       .use_when =
           "you have a program that ends by itself and Nsight Systems with Nsight Compute, or rocprofv3, and "
           "want "

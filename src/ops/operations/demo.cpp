@@ -17,7 +17,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "output": {"type": "string", "x-short": "o", "x-host-path": true, "default": "neurolens-demo",
-               "description": "folder for the simulated traces, their ledger and the pages; made if it is not there"}
+               "description": "folder for the simulated traces, their ledger and the pages; created if it does not exist"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -31,7 +31,7 @@ constexpr char kResult[] = R"({
     "verdict": {"type": "string", "description": "of compare"},
     "delta_ns": {"type": "integer", "description": "of one step"},
     "pages": {"type": "array", "items": {"type": "string"}},
-    "commands": {"type": "array", "items": {"type": "string"}, "description": "what gives the same, typed by hand"}
+    "commands": {"type": "array", "items": {"type": "string"}, "description": "commands that give the same when you type them"}
   }})";
 
 constexpr char kMarkName[] = "SIMULATED.txt";
@@ -49,7 +49,7 @@ constexpr char kMark[] =
 
 Error not_ours(const std::string& folder) {
   return Error{ErrorCode::kConflict,
-               "this is there already and not from neurolens demo, so it stays as it is: " + folder,
+               "this exists already and was not made by neurolens demo, so it is not changed: " + folder,
                "name another folder: {}",
                {suggested("demo", {{"output", "DIR"}})}};
 }
@@ -129,7 +129,7 @@ std::vector<Step> steps_of(const std::string& folder, const json& traces) {
        "The parts of the window add up to it, to the nanosecond. The findings say what to try first: here "
        "the "
        "device mostly waits, for launches and for data."},
-      {"What did the change bring, and is it real?",
+      {"What did the change gain, and is the gain real?",
        "compare",
        {{"base", base}, {"new", next}, {"top", 8}, {"html", folder + "/compare.html"}},
        "neurolens compare --base " + before + " --new " + after + " --top 8 --html " + dir + "/compare.html" +
@@ -237,7 +237,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_demo() {
   static constexpr Operation kOperation{
       .name = "demo",
-      .summary = "Show what neurolens tells, with simulated traces that it brings along",
+      .summary = "Show what neurolens can tell, on simulated traces that come with it",
       .use_when =
           "you have no trace at hand and want to see an analysis and a comparison; it needs no network and "
           "no "

@@ -80,11 +80,11 @@ void check_ledger(const Context& context, Findings& findings) {
   }
   const auto stagings = static_cast<int64_t>(list_folder(folder + "/staging").size());
   if (stagings > 0)
-    findings.note("staging", counted(stagings, "import") + " under way or killed",
+    findings.note("staging", counted(stagings, "import") + " running or killed",
                   context.spell(suggested("gc")));
   const auto recordings = static_cast<int64_t>(list_folder(folder + "/recordings").size());
   if (recordings > 0)
-    findings.note("recordings", counted(recordings, "recording") + " under way or killed",
+    findings.note("recordings", counted(recordings, "recording") + " running or killed",
                   context.spell(suggested("record", {{"recover", true}})));
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) != 0) return;
@@ -140,8 +140,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_doctor() {
   static constexpr Operation kOperation{
       .name = "doctor",
-      .summary = "Say what works here and what does not, with the fix",
-      .use_when = "something fails, or on a new machine",
+      .summary = "Check what works on this machine, and say how to fix what does not",
+      .use_when = "something fails, or the machine is new",
       .not_when = "one run looks damaged: verify",
       .example = R"({})",
       .parameters = kParameters,

@@ -19,9 +19,9 @@ constexpr char kParameters[] = R"({
     "run": {"type": "string", "x-positional": 1, "x-run": true,
             "description": "run id, @latest, bundle folder or profile"},
     "format": {"type": "string", "enum": ["neurolens-json"], "default": "neurolens-json",
-               "description": "one JSON document with the whole run"},
+               "description": "neurolens-json: one JSON document with the whole run"},
     "output": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "file to write; default: standard output"},
-    "force": {"type": "boolean", "description": "replace the file if it is there"}
+    "force": {"type": "boolean", "description": "replace the file if it exists"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -30,7 +30,7 @@ constexpr char kResult[] = R"({
                  "bytes": {"type": "integer"}}})";
 
 Error there_already(const std::string& path) {
-  return Error{ErrorCode::kConflict, "the file is there already: " + path, "replace it with --force"};
+  return Error{ErrorCode::kConflict, "the file exists already: " + path, "replace it with --force"};
 }
 
 using Labels = std::map<std::string, std::string>;
@@ -63,7 +63,7 @@ Result<void> write_to_file(const NamedRun& named, const Labels& labels, const st
 Result<Outcome> run(Context& context, const json& parameters) {
   const std::string path = parameters.value("output", "");
   if (path.empty() && !context.bytes) {
-    return Error{ErrorCode::kBadInput, "an envelope cannot hold the document",
+    return Error{ErrorCode::kBadInput, "the document does not fit into a JSON answer",
                  "name a file with --output FILE"};
   }
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
@@ -93,7 +93,7 @@ const Operation& operation_export() {
   static constexpr Operation kOperation{
       .name = "export",
       .summary = "Write a whole run as one JSON document that import reads again",
-      .use_when = "a run goes to another ledger, another tool or under version control",
+      .use_when = "you want to move a run to another ledger or tool, or keep it under version control",
       .not_when = "you want some rows of a run: query --format csv, json or parquet",
       .example = R"({"run": "@latest", "output": "run.json"})",
       .parameters = kParameters,

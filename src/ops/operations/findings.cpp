@@ -25,9 +25,9 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile; none: all runs with predictions"},
+            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile; without it: all runs with predictions"},
     "score": {"type": "boolean",
-              "description": "RUN followed another one with a suggestion taken (labels follows=RUN applied=RULE[:N]): hold the gain that was predicted against the one measured. Without RUN: all such runs of the ledger, with a verdict on each rule"},
+              "description": "compare the predicted with the measured gain, where RUN is a later run in which a suggestion was applied (labels follows=RUN applied=RULE[:N]). Without RUN: all such runs of the ledger, with a verdict on each rule"},
     "pairs": {"type": "string", "x-host-path": true,
               "description": "with --score: pairs of runs before and after a change, from this YAML file instead of labels"}
   }})";
@@ -35,7 +35,7 @@ constexpr char kParameters[] = R"({
 constexpr char kResult[] = R"({
   "type": "object",
   "properties": {
-    "findings": {"type": "array", "description": "of a run that is named: those of analyze, most time at stake first",
+    "findings": {"type": "array", "description": "if a run is named: those of analyze, most time at stake first",
       "items": {"type": "object", "required": ["rule", "title", "at_stake_ns", "evidence", "suggestions"]}},
     "runs": {"type": "array", "items": {"type": "object", "required": ["run_id", "predictions"],
       "properties": {"predictions": {"type": "array", "items": {"type": "object",
@@ -213,7 +213,7 @@ Result<Outcome> score(Context& context, store::Ledger& ledger, const std::string
                   {"scores", scores_json(earlier, run, predictions)}};
   if (applied.size() > 1) {
     outcome.warnings.push_back(
-        "several suggestions were taken at once: the measured gain is that of all of them");
+        "several suggestions were applied at once: the measured gain is that of all of them together");
   }
   return outcome;
 }
@@ -246,7 +246,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   const bool has_pairs = parameters.contains("pairs"), is_score = parameters.value("score", false);
   if (has_pairs && (!is_score || !name.empty()))
     return Error{ErrorCode::kBadInput,
-                 "--pairs goes with --score and without a run",
+                 "--pairs needs --score and takes no run",
                  "{}",
                  {suggested("findings", {{"score", true}, {"pairs", "FILE"}})}};
   if (is_score && name.empty()) return score_rules(context, ledger, parameters);
@@ -284,7 +284,7 @@ std::string list_text(const Outcome& outcome, const TextStyle& style) {
     if (outcome.answer.has_value()) {
       out += findings_text(answer_of<analyze::Analysis>(outcome), style);
       if (run["predictions"].empty()) continue;
-      out += "\n" + bold("What they promise, kept for findings --score", style) + "\n";
+      out += "\n" + bold("What they promise (kept for findings --score)", style) + "\n";
     }
     out += predictions_text(run["predictions"], style);
   }
@@ -344,11 +344,12 @@ std::string pairs_text(const json& data, const TextStyle& style) {
 std::string verdict_text(const json& rule) {
   std::string verdict = rule["verdict"];
   std::replace(verdict.begin(), verdict.end(), '_', ' ');
-  return verdict == "held" ? "held, too few pairs for a proof" : verdict;
+  return verdict == "held" ? "held so far; too few pairs for a proof" : verdict;
 }
 
 std::string rules_text(const json& data, const TextStyle& style) {
-  if (data["pairs"].empty()) return "No run of the ledger says by its labels which run it follows.\n";
+  if (data["pairs"].empty())
+    return "No run of the ledger has the label follows, which names the run before a change.\n";
   using enum TextTable::Align;
   TextTable table({kLeft, kRight, kRight, kRight, kRight, kLeft});
   table.add({"rule", "pairs", "held", "covers whole", "median gained / promised", "verdict"});
@@ -374,10 +375,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_findings() {
   static constexpr Operation kOperation{
       .name = "findings",
-      .summary = "Say what was found in a run, keep what that promises, score it against a later run",
+      .summary =
+          "Show what was found in a run, remember what it promises, and check the promise on a later run",
       .use_when =
-          "you will take a suggestion and want to know afterwards whether it gained what was promised",
-      .not_when = "you want to know where the time went, too: analyze",
+          "you will apply a suggestion and want to know afterwards whether it gained what was promised",
+      .not_when = "you also want to know where the time went: analyze",
       .example = R"({"score": true, "run": "@latest"})",
       .parameters = kParameters,
       .result = kResult,

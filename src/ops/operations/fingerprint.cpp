@@ -18,14 +18,14 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "op types or layers to list"},
-    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"}
+    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with your own device peaks"}
   }})";
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id", "version", "dimensions", "absent", "ops"],
   "properties": {
     "run_id": {"type": "string"},
-    "version": {"type": "integer", "description": "of the fingerprint; two versions cannot be held against each other"},
+    "version": {"type": "integer", "description": "version of the fingerprint; two versions cannot be compared"},
     "dimensions": {"type": "array", "items": {"type": "object",
       "required": ["id", "name", "weight", "values"],
       "properties": {"values": {"type": "array", "items": {"type": "number"}}}}},
@@ -118,8 +118,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_fingerprint() {
   static constexpr Operation kOperation{
       .name = "fingerprint",
-      .summary = "Show a run as numbers that can be held against those of other runs",
-      .use_when = "you want to see what a search for similar runs goes by",
+      .summary = "Show a run as numbers that can be compared with those of other runs",
+      .use_when = "you want to see what the search for similar runs compares",
       .not_when = "you want the similar runs themselves: similar",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,

@@ -12,7 +12,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "reindex": {"type": "boolean", "description": "rebuild the index from the bundles"},
-    "drop_on_the_way": {"type": "boolean", "description": "also drop runs that were only imported on the way"}
+    "drop_on_the_way": {"type": "boolean", "description": "also delete runs that were imported only because another command was given their file"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -35,7 +35,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
     outcome.data["indexed_runs"] = report.indexed_runs;
     outcome.data["unreadable"] = report.unreadable;
     for (const auto& name : report.unreadable) {
-      outcome.warnings.push_back("left out, since its run.json is missing or not valid: " +
+      outcome.warnings.push_back("left out, because its run.json is missing or not valid: " +
                                  ledger.run_folder(name));
     }
   }
@@ -56,7 +56,7 @@ std::string text(const Outcome& outcome, const TextStyle&) {
 const Operation& operation_gc() {
   static constexpr Operation kOperation{
       .name = "gc",
-      .summary = "Tidy the ledger; rebuild its index",
+      .summary = "Clean up the ledger; rebuild its index",
       .use_when = "an import was killed, the index was lost, or the disk is getting full",
       .not_when = "you want to delete a run that you imported by name",
       .example = R"({"reindex": true})",

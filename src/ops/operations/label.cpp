@@ -22,8 +22,8 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "labels": {"type": "array", "items": {"type": "string"}, "x-positional": 2,
-               "description": "key=value to set, key= to take your value away; none: list the labels"},
-    "force": {"type": "boolean", "description": "let your value count against what the source says"}
+               "description": "key=value sets a label, key= removes your value; without it: list the labels"},
+    "force": {"type": "boolean", "description": "use your value even if the source says something else"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -40,7 +40,7 @@ Error conflict(const std::string& run_id, const std::string& key, const std::str
                const std::string& wanted) {
   return Error{ErrorCode::kConflict,
                fmt::format("the source says {}={}, not {}={}", key, said, key, wanted),
-               "to let your value count: {}",
+               "to use your value: {}",
                {suggested("label", {{"run", short_id(run_id)},
                                     {"labels", json::array({key + "=" + wanted})},
                                     {"force", true}})}};
@@ -162,8 +162,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_label() {
   static constexpr Operation kOperation{
       .name = "label",
-      .summary = "Say what a run is about: model, precision, batch, commit",
-      .use_when = "runs shall be found, grouped or compared by what was run",
+      .summary = "Label a run: model, precision, batch, commit",
+      .use_when = "you want to find, group or compare runs by what was run",
       .not_when = "you want a word without a value: tag; a sentence: note",
       .example = R"({"run": "@latest", "labels": ["model=llama-3-8b", "batch=8"]})",
       .parameters = kParameters,

@@ -15,8 +15,8 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "names": {"type": "string", "x-host-path": true,
-              "description": "YAML file with names: a list of regular expressions; every other name is then a fault"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows of each list"}
+              "description": "YAML file with names: a list of regular expressions; every other name is reported as a fault"},
+    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows in each list"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -73,8 +73,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_lint() {
   static constexpr Operation kOperation{
       .name = "lint",
-      .summary = "Check the ranges that a program marks: NVTX and user annotations",
-      .use_when = "you rely on ranges as windows or phases and want to know whether they are sound",
+      .summary = "Check the ranges that a program marks (NVTX and user annotations)",
+      .use_when =
+          "you use ranges as windows or phases and want to know whether they are complete and well named",
       .not_when = "you want to know where the time went: analyze",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,

@@ -12,7 +12,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
-    "name": {"type": "string", "x-positional": 1, "description": "a metric, or part of its id; nothing: all metrics"}
+    "name": {"type": "string", "x-positional": 1, "description": "a metric, or part of its id; without it: all metrics"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -57,7 +57,7 @@ Result<Outcome> run(Context&, const json& parameters) {
     if (info.id.find(part) != std::string_view::npos) metrics.push_back(metric_json(info));
   }
   if (metrics.empty())
-    return Error{ErrorCode::kNotFound, "there is no such metric: " + part, "{} lists all", {{"metrics"}}};
+    return Error{ErrorCode::kNotFound, "there is no metric named: " + part, "{} lists all", {{"metrics"}}};
   if (part.empty()) {
     outcome.data["classes"] = classes_json();
     outcome.data["idle_causes"] = idle_causes_json();

@@ -16,8 +16,8 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"x-run": true},
-    "text": {"type": "string", "x-positional": 2, "x-prose": true, "description": "the note to add; none: list the notes"},
-    "remove": {"type": "integer", "minimum": 1, "description": "number of a note to take away"}
+    "text": {"type": "string", "x-positional": 2, "x-prose": true, "description": "the note to add; without it: list the notes"},
+    "remove": {"type": "integer", "minimum": 1, "description": "number of the note to remove"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -39,7 +39,8 @@ Result<void> change(const Context& context, store::State& state, const std::stri
 Result<Outcome> run(Context& context, const json& parameters) {
   if (parameters.contains("text")) NL_CHECK(model::check_note(parameters["text"].get<std::string>()));
   if (parameters.contains("text") && parameters.contains("remove")) {
-    return Error{ErrorCode::kBadInput, "a text and --remove do not go together", "one of them at a time"};
+    return Error{ErrorCode::kBadInput, "a text and --remove cannot be used together",
+                 "use one of them at a time"};
   }
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_TRY(const auto named, resolve_ledger_run(context, ledger, parameters["run"]));
@@ -85,9 +86,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_note() {
   static constexpr Operation kOperation{
       .name = "note",
-      .summary = "Write a note to a run, or read its notes",
+      .summary = "Add a note to a run, or read its notes",
       .use_when = "something about a run is worth a sentence",
-      .not_when = "runs shall be found by it: label or tag",
+      .not_when = "you want to find runs by it: label or tag",
       .example = R"({"run": "@latest", "text": "first run with the new kernel"})",
       .parameters = kParameters,
       .result = kResult,

@@ -22,35 +22,35 @@ constexpr char kParameters[] = R"json({
     "model": {"type": "string", "x-positional": 1, "x-host-path": true,
               "description": "a model (.onnx, .xml), an engine of TensorRT (.engine, .plan), or Python: script.py, script.py:function, module:function"},
     "arguments": {"type": "array", "items": {"type": "string"}, "x-positional": 2, "x-behind-dashes": true,
-                  "description": "arguments of the script, behind --"},
+                  "description": "arguments of the script, after --"},
     "backend": {"type": "string", "enum": ["onnxruntime", "openvino", "trtexec", "python"],
-                "description": "what runs it (default: what its name says; onnxruntime for .onnx)"},
+                "description": "what runs it (default: chosen by the file name; onnxruntime for .onnx)"},
     "python": {"type": "string", "x-own-default": "python3", "x-host-path": true,
                "description": "the Python that runs scripts, functions and OpenVINO; it must have the package neurolens"},
     "passes": {"type": "string", "x-host-path": true,
-               "description": "instead of a model: the folder in which neurolens.profile of the Python package has left what it measured"},
+               "description": "instead of a model: the folder in which neurolens.profile of the Python package saved its measurements"},
     "inputs": {"type": "string", "x-host-path": true,
-               "description": "inputs of the model (.npz); those that are not in it are made up from the model's shapes"},
+               "description": "inputs of the model (.npz); missing ones are generated from the model's shapes"},
     "size": {"type": "array", "items": {"type": "string"},
              "description": "name=number for a size that the model leaves open, such as batch=8; may be repeated"},
     "shape": {"type": "array", "items": {"type": "string"},
-              "description": "input=AxBxC, the shape of an input that is made up; may be repeated"},
+              "description": "input=AxBxC, the shape of a generated input; may be repeated"},
     "provider": {"type": "string", "x-own-default": "CPU", "description": "execution provider: CPU, CUDA, TensorRT, ..."},
     "threads": {"type": "integer", "minimum": 1, "maximum": 1024,
                 "description": "threads within a node (default: the library's choice)"},
     "inter_threads": {"type": "integer", "minimum": 1, "maximum": 1024,
-                      "description": "run independent nodes side by side, on so many threads"},
+                      "description": "run independent nodes side by side, on this many threads"},
     "optimize": {"type": "string", "enum": ["none", "basic", "extended", "all"], "x-own-default": "all",
                  "description": "optimisation of the graph"},
     "warm_up": {"type": "integer", "minimum": 1, "maximum": 10000,
-                "description": "runs before those that count (default: 3; of whole scripts none)"},
+                "description": "warm-up runs that do not count (default: 3; for whole scripts none)"},
     "iterations": {"type": "integer", "minimum": 1, "maximum": 10000,
-                   "description": "runs with the profiler and as many without (default: 10 to 200, as fit into --seconds; of whole scripts 1)"},
-    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 5, "description": "time for all of them"},
+                   "description": "runs with the profiler, and as many without (default: 10 to 200, as many as fit into --seconds; for whole scripts 1)"},
+    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 5, "description": "time for all these runs"},
     "library": {"type": "string", "x-host-path": true,
                 "description": "libonnxruntime.so (default: NEUROLENS_ONNXRUNTIME, the system's, that of python3)"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 3600,
-                   "description": "seconds after which all is stopped"},
+                   "description": "seconds after which everything is stopped"},
     "set": {"type": "array", "items": {"type": "string"},
             "description": "label=value for the run, such as variant=quantised; may be repeated"}
   }})json";
@@ -62,11 +62,11 @@ constexpr char kResult[] = R"({
     "library": {"type": "object", "required": ["name", "version", "path", "provider"]},
     "inputs": {"type": "array", "items": {"type": "object", "required": ["name", "type", "shape", "origin"]}},
     "times": {"type": ["object", "null"], "required": ["passes", "overhead"],
-              "description": "of whole iterations, with and without the profiler; see the table iterations. null: trtexec, whose inferences are spans"},
+              "description": "times of whole iterations, with and without the profiler; see the table iterations. null for trtexec, whose inferences are spans"},
     "nodes": {"type": "object", "required": ["runs", "run_ns", "node_ns", "nodes"],
-              "description": "by the profiler: iterations, their time (null if it gives none), the sum over all nodes, and how many those were; without nodes inside of nodes"},
+              "description": "what the profiler says: iterations, their time (null if it gives none), the sum over all nodes and their number; nodes inside other nodes are not counted"},
     "memory": {"type": "object", "required": ["peak_bytes", "stages"]},
-    "artifacts": {"type": "string", "description": "folder with what was run, what it wrote and what it ran on"}}})";
+    "artifacts": {"type": "string", "description": "folder with the command, its output and a description of the machine"}}})";
 
 bool ends_with_any(const std::string& name, std::initializer_list<const char*> suffixes) {
   return std::any_of(suffixes.begin(), suffixes.end(), [&](const char* end) { return name.ends_with(end); });
@@ -93,7 +93,7 @@ Result<void> check_options(const json& parameters, const std::string& backend) {
         "warm_up", "library"}}};
   for (const std::string option : kNotTaken.at(backend)) {
     if (parameters.contains(option))
-      return Error{ErrorCode::kBadInput, backend + " takes no such parameter from here: " + option};
+      return Error{ErrorCode::kBadInput, backend + " does not take this parameter: " + option};
   }
   return {};
 }
@@ -119,7 +119,7 @@ std::vector<std::string> labelled_files(const json& parameters) {
 Result<Outcome> run(Context& context, const json& parameters) {
   if (parameters.contains("model") == parameters.contains("passes"))
     return Error{ErrorCode::kBadInput,
-                 "what is to be profiled? Either a model or --passes",
+                 "nothing to profile: name a model, or a folder with --passes",
                  "{}",
                  {suggested("profile", {{"model", "model.onnx"}})}};
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
@@ -139,7 +139,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
 const Operation& operation_profile() {
   static constexpr Operation kOperation{
       .name = "profile",
-      .summary = "Run a model, script or function with and without its profiler, and keep both as a run",
+      .summary = "Run a model, script or function with and without its profiler, and keep both as one run",
       .use_when =
           "you have a model (ONNX, OpenVINO, TensorRT) or Python code (PyTorch, TensorFlow) and want to know "
           "where its time goes",

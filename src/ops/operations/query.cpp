@@ -20,19 +20,19 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run", "sql"],
   "properties": {
     "run": {"x-run": true},
-    "sql": {"type": "string", "x-positional": 2, "x-prose": true, "description": "one SELECT over the tables of: neurolens schema"},
+    "sql": {"type": "string", "x-positional": 2, "x-prose": true, "description": "one SELECT over the tables that neurolens schema lists"},
     "format": {"type": "string", "enum": ["table", "csv", "json", "parquet"], "description": "default: table"},
     "limit": {"type": "integer", "minimum": 0, "maximum": 100000, "x-own-default": 200,
-              "description": "most rows of the table or of the JSON answer, 0: 100,000; the others are counted; a stream of --format has all"},
+              "description": "largest number of rows in the table or the JSON answer, 0: 100,000; the answer says how many are left out; --format writes all"},
     "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600,
-                "description": "give up after so many seconds"}
+                "description": "stop after this many seconds"}
   }})";
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["columns", "rows", "truncated", "rows_left_out"],
   "properties": {"columns": {"type": "array", "items": {"type": "string"}},
                  "rows": {"type": "array", "items": {"type": "array"}},
-                 "truncated": {"type": "boolean", "description": "the query gives more rows than these"},
+                 "truncated": {"type": "boolean", "description": "there are more rows than these"},
                  "rows_left_out": {"type": "integer", "description": "how many more"}}})";
 
 constexpr Cut kCuts[] = {{"/rows"}, {"/columns", kKeepAll}};
@@ -182,7 +182,7 @@ std::string rows_text(const json& data) {
   if (shown == all) return counted(all, "row");
   return fmt::format(
       "{} of {}; {}", grouped(shown), counted(all, "row"),
-      all > kMaxRowsInMemory ? "--format csv, json or parquet gives all" : "--limit 0 shows all");
+      all > kMaxRowsInMemory ? "--format csv, json or parquet writes all" : "--limit 0 shows all");
 }
 
 size_t bytes_of(std::span<const store::Cell> cells) {

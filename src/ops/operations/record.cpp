@@ -27,26 +27,26 @@ constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false,
   "properties": {
     "command": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-host-path": true, "x-behind-dashes": true,
-                "description": "the program and its arguments, behind --"},
+                "description": "the program and its arguments, after --"},
     "folder": {"type": "string", "x-host-path": true, "description": "folder to run it in (default: this one)"},
-    "silent": {"type": "boolean", "description": "do not show what the program writes; it is kept all the same"},
+    "silent": {"type": "boolean", "description": "do not show the program's output; it is still kept"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800,
                    "description": "seconds after which the program is asked to end (default: none)"},
     "ring": {"type": "integer", "minimum": 1, "maximum": 1000000,
-             "description": "flight recorder: keep only the last so many MB of markers; SIGUSR1 or record --dump makes a run of them"},
+             "description": "flight recorder: keep only the newest markers, up to this many MB; SIGUSR1 or record --dump makes a run from them"},
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 4096,
-              "description": "MB of markers on disk; those beyond are lost, and counted"},
+              "description": "largest size of the markers on disk in MB; further markers are lost, and counted"},
     "wait": {"type": "integer", "minimum": 1, "maximum": 60000,
-             "description": "milliseconds that a thread of the program waits for room before it loses markers (default: none)"},
+             "description": "milliseconds that a thread of the program waits for free space before it loses markers (default: none)"},
     "hz": {"type": "integer", "minimum": 0, "maximum": 9999, "default": 99,
-           "description": "samples of a second of processor time of each thread; 0: none"},
-    "python": {"type": "boolean", "description": "with the samples, the Python functions that threads are in (CPython 3.9 to 3.13)"},
-    "off_cpu": {"type": "boolean", "description": "with the samples, when threads do not run, as spans: waiting, or preempted"},
-    "trigger_on": {"type": "string", "description": "with --ring: NAME=MS, a run whenever a scope of that name took longer than so many milliseconds"},
+           "description": "samples per second of processor time, for each thread; 0: none"},
+    "python": {"type": "boolean", "description": "also sample the Python functions that threads are in (CPython 3.9 to 3.13)"},
+    "off_cpu": {"type": "boolean", "description": "also record when threads do not run (waiting, or preempted), as spans"},
+    "trigger_on": {"type": "string", "description": "with --ring: NAME=MS makes a run whenever a scope of this name took longer than MS milliseconds"},
     "leave_gpu": {"type": "boolean",
-                  "description": "leave GPU work to a profiler inside of the program, such as torch.profiler: CUPTI serves one"},
-    "dump": {"type": "boolean", "description": "make a run of what the flight recorders of this ledger hold by now; they go on"},
-    "recover": {"type": "boolean", "description": "import what recorders that were killed have left"},
+                  "description": "do not record GPU work: needed if a profiler such as torch.profiler runs inside the program, because CUPTI serves only one"},
+    "dump": {"type": "boolean", "description": "make a run from what the flight recorders of this ledger hold now; they keep running"},
+    "recover": {"type": "boolean", "description": "import what killed recorders left behind"},
     "set": {"type": "array", "items": {"type": "string"},
             "description": "label=value for the run, such as model=llama-3-8b; may be repeated"}
   }})json";
@@ -58,10 +58,10 @@ constexpr char kResult[] = R"json({
       "run_id": {"type": "string"},
       "workload": {"type": "object", "required": ["command", "exit_code", "wall_ns", "user_ns", "system_ns"]},
       "markers": {"type": "object", "required": ["recorded", "lost"],
-                  "description": "recorded + lost, by reason, = set by the program and told by its GPUs"},
+                  "description": "recorded + lost (by reason) = set by the program and reported by its GPUs"},
       "samples": {"type": "object", "required": ["recorded", "lost", "with_kernel"],
-                  "description": "of the processors' time; absent_reason says why there are none"},
-      "artifacts": {"type": "string", "description": "folder with what was run, what it wrote and what it ran on"}}}},
+                  "description": "samples of processor time; absent_reason says why there are none"},
+      "artifacts": {"type": "string", "description": "folder with the command, its output and a description of the machine"}}}},
   "anyOf": [{"$ref": "#/definitions/recording"},
             {"type": "object", "required": ["runs"],
              "properties": {"runs": {"type": "array", "items": {"$ref": "#/definitions/recording"}}}}]})json";
@@ -88,7 +88,7 @@ Result<std::optional<capture::SlowScope>> slow_scope(const json& parameters) {
   std::optional<capture::SlowScope> slow;
   if (!parameters.contains("trigger_on")) return slow;
   if (!parameters.contains("ring"))
-    return Error{ErrorCode::kBadInput, "--trigger-on is for flight recorders", "add --ring 64"};
+    return Error{ErrorCode::kBadInput, "--trigger-on needs --ring", "add --ring 64"};
   NL_TRY(slow, capture::SlowScope::parse(parameters["trigger_on"]));
   return slow;
 }
@@ -178,7 +178,7 @@ void warn(const json& recording, std::vector<std::string>& warnings) {
     warnings.push_back("the program was stopped: " + workload["cut_short"].get<std::string>());
   if (workload.value("strays_ended", 0) > 0)
     warnings.push_back(counted(workload["strays_ended"], "process", "processes") +
-                       " that the program left behind were ended");
+                       " that the program left running were ended");
 }
 
 /// What a flight recorder holds by now, in a folder of its own; the recording goes on.
@@ -351,10 +351,11 @@ const Operation& operation_record() {
   static constexpr Operation kOperation{
       .name = "record",
       .summary =
-          "Run a program and keep its markers, samples of its stacks, its output and what it ran on as a run",
+          "Run a program and keep its markers, stack samples, output and a description of the machine as a "
+          "run",
       .use_when =
-          "you want to see what a program did when: markers that it sets, functions that ran, work of NVIDIA "
-          "GPUs",
+          "you want to see what a program did and when: its markers, the functions that ran, the work of "
+          "NVIDIA GPUs",
       .not_when = "you want counters of kernels: deep; the nodes of an ONNX model: profile",
       .example = R"({"command": ["python", "serve.py"]})",
       .parameters = kParameters,

@@ -22,29 +22,29 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "run": {"x-run": true},
-    "format": {"type": "string", "default": "md,html,json", "description": "what to write, of md, html and json"},
+    "format": {"type": "string", "default": "md,html,json", "description": "formats to write: md, html, json"},
     "output": {"type": "string", "x-short": "o", "x-host-path": true,
-               "description": "folder for the reports; it is made if it is not there"},
+               "description": "folder for the reports; created if it does not exist"},
     "window": {"type": "string", "default": "steady",
                "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10,
-            "description": "rows of each table that does not show all"},
+            "description": "rows in each table that does not show all"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
     "model_config": {"type": "string", "x-host-path": true,
-                     "description": "config.json of the language model, as Hugging Face has it: steps are then held against the memory bandwidth and the peaks"},
-    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with device peaks of your own"},
+                     "description": "config.json of the language model, as on Hugging Face: steps are then compared with what memory bandwidth and peaks allow"},
+    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with your own device peaks"},
     "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
-              "description": "folder with rules of your own"},
+              "description": "folder with your own rules"},
     "verify": {"type": "string", "x-host-path": true,
-               "description": "a report.json: compute every figure of it again and say what differs"}
+               "description": "check a report.json: compute each of its figures again and show what differs"}
   }})";
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id"],
   "properties": {"run_id": {"type": "string"}, "folder": {"type": "string"}, "files": {"type": "array"},
                  "verified": {"type": "boolean"}, "differences": {"type": "array"},
-                 "other_labels": {"type": "array", "description": "labels that changed since; they are no figures"}}})";
+                 "other_labels": {"type": "array", "description": "labels that changed since then; they are not figures"}}})";
 
 constexpr size_t kDifferencesShown = 50;
 constexpr const char* kOptions[] = {"window", "top", "phase", "model_config", "peaks", "rules"};
@@ -63,7 +63,7 @@ Result<std::set<std::string>> formats_of(const std::string& text) {
     const size_t comma = std::min(text.find(',', at), text.size());
     const std::string format = text.substr(at, comma - at);
     if (format != "md" && format != "html" && format != "json")
-      return bad_input("not a format of reports: " + format, "--format md,html,json or some of them");
+      return bad_input("reports do not have this format: " + format, "--format md,html,json or some of them");
     formats.insert(format);
     at = comma + 1;
   }
@@ -214,7 +214,7 @@ Result<Outcome> verify_report(Context& context, const json& parameters) {
                   {"other_labels", labels}};
   if (!labels.empty())
     outcome.warnings.push_back(
-        fmt::format("labels of the run are not those of the report: {}", fmt::join(labels, ", ")));
+        fmt::format("labels of the run have changed since the report: {}", fmt::join(labels, ", ")));
   outcome.exit_code = found.empty() ? 0 : 1;
   return outcome;
 }
@@ -227,7 +227,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
 }
 
 std::string text_of_check(const json& data, const TextStyle& style) {
-  if (data["verified"]) return "every figure of the report is what the run gives\n";
+  if (data["verified"]) return "every figure of the report agrees with the run\n";
   std::string out = bold("the report differs from the run:", style) + "\n";
   for (const json& line : data["differences"]) out += "  " + line.get<std::string>() + "\n";
   if (data["differences"].size() >= kDifferencesShown) out += "  …\n";
@@ -251,7 +251,7 @@ const Operation& operation_report() {
   static constexpr Operation kOperation{
       .name = "report",
       .summary = "Write the analysis of a run as Markdown, HTML and JSON, or check such a report",
-      .use_when = "others should read where the time of a run went, or a report must be proved",
+      .use_when = "others should read where the time of a run went, or you must prove that a report is right",
       .not_when = "the terminal is enough: analyze",
       .example = R"({"run": "@latest", "output": "reports"})",
       .parameters = kParameters,

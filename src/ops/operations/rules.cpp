@@ -21,11 +21,11 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "action": {"type": "string", "enum": ["list", "show", "check"], "x-positional": 1,
-               "description": "list (the default): all rules; show: one rule; check: try rule files"},
+               "description": "list (the default): all rules; show: one rule; check: test rule files"},
     "targets": {"type": "array", "items": {"type": "string"}, "x-positional": 2, "x-host-path": {"action": "check"},
                 "description": "show: the id of a rule; check: files that hold one rule each"},
     "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
-              "description": "a folder of your own rules; a rule of the same id takes the place of the built-in one"},
+              "description": "folder with your own rules; a rule with the same id replaces the built-in one"},
     "case": {"type": "string", "x-host-path": true,
              "description": "check: metrics to evaluate the rules on, as metrics: {id: number}, absent: {id: reason}"}
   }})";
@@ -119,7 +119,7 @@ Result<Outcome> show_rule(store::Connection& connection, const std::vector<std::
   NL_TRY(const auto set, loaded(connection, parameters));
   const Rule* rule = set.find(targets[0]);
   if (rule == nullptr) {
-    return Error{ErrorCode::kNotFound, "no rule is called: " + targets[0], "{} lists them", {{"rules"}}};
+    return Error{ErrorCode::kNotFound, "there is no rule named: " + targets[0], "{} lists them", {{"rules"}}};
   }
   Outcome outcome;
   outcome.data = {{"rule", rule_json(*rule)}};
@@ -321,9 +321,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_rules() {
   static constexpr Operation kOperation{
       .name = "rules",
-      .summary = "List and show the rules behind findings, check rules of your own",
+      .summary = "List and show the rules behind findings, check your own rules",
       .use_when = "you want to know why a finding was made, or write a rule",
-      .not_when = "you want what the rules say of a run: analyze",
+      .not_when = "you want to know what the rules say about a run: analyze",
       .example = R"({"action": "show", "targets": ["launch_bound"]})",
       .parameters = kParameters,
       .result = kResult,

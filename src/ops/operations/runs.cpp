@@ -20,14 +20,14 @@ constexpr char kParameters[] = R"({
     "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 30, "description": "runs or groups to list"},
     "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "runs or groups to skip"},
     "where": {"type": "array", "items": {"type": "string"},
-              "description": "key=value, key!=value (also runs without the key), key~part, key>=n or key<=n, all of which must hold; a key is a label, or format, backend, device, tag, file, dropped, records, kernels; may be repeated"},
+              "description": "key=value, key!=value (also runs without the key), key~part, key>=n or key<=n; a key is a label, or format, backend, device, tag, file, dropped, records, kernels; may be repeated, then all must be true"},
     "tag": {"type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
     "sort": {"type": "string", "default": "imported",
-             "description": "key to sort by, smallest first (imported: newest first); --sort=-KEY turns it round"},
-    "reverse": {"type": "boolean", "description": "the other way round"},
+             "description": "key to sort by, smallest first (imported: newest first); --sort=-KEY reverses the order"},
+    "reverse": {"type": "boolean", "description": "reverse the order"},
     "group": {"type": "string", "description": "one row for each value of this key"},
     "facets": {"type": "string", "x-optional-value": true,
-               "description": "count the runs by value of these keys, divided by commas; without a value: all labels, format, device and tag"}
+               "description": "count the runs for each value of these keys, separated by commas; without keys: all labels, format, device and tag"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -315,7 +315,7 @@ const Operation& operation_runs() {
       .name = "runs",
       .summary = "List, filter, sort, group and count the runs of the ledger",
       .use_when = "you want to know what is there, or the id of a run",
-      .not_when = "you want figures of one run: show",
+      .not_when = "you want the figures of one run: show",
       .example = R"({"where": ["model=llama-3-8b", "batch>=8"], "sort": "batch"})",
       .parameters = kParameters,
       .result = kResult,

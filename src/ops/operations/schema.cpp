@@ -20,9 +20,9 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "what": {"type": "string", "x-positional": 1,
-             "description": "a table, operations, print or validate; nothing: all tables"},
+             "description": "a table, operations, print or validate; without it: all tables"},
     "target": {"type": "string", "x-positional": 2, "x-host-path": {"what": "validate"},
-               "description": "print: run, run-file (the default) or an operation, whose JSON Schema is written, of an operation that of its answer; validate: a run file, a run.json or a bundle folder"}}})";
+               "description": "print: whose JSON Schema to write: run, run-file (the default) or an operation (the schema of its answer); validate: a run file, a run.json or a bundle folder"}}})";
 
 constexpr char kResult[] = R"({
   "type": "object",
@@ -62,7 +62,7 @@ Result<Outcome> print_schema(const std::string& of) {
     outcome.data = {{"answer_schema", envelope_schema(*operation)}};
   } else {
     return Error{ErrorCode::kNotFound,
-                 "no document is called: " + of,
+                 "there is no document named: " + of,
                  "{}, or run-file",
                  {suggested("schema", {{"what", "print"}, {"target", "run"}})}};
   }
@@ -105,7 +105,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
     if (what.empty() || what == table.name) outcome.data["tables"].push_back(table_json(table));
   }
   if (outcome.data["tables"].empty()) {
-    return Error{ErrorCode::kNotFound, "no table is called: " + what, "{} lists them", {{"schema"}}};
+    return Error{ErrorCode::kNotFound, "there is no table named: " + what, "{} lists them", {{"schema"}}};
   }
   outcome.next.push_back(suggested(
       "query",
@@ -146,7 +146,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   table.add({"table", "kind", "columns", ""});
   for (const auto& t : tables)
     table.add({t["name"], t["kind"], std::to_string(t["columns"].size()), t["doc"]});
-  return table.text("", true, style) + dim("columns of one: neurolens schema TABLE", style) + "\n";
+  return table.text("", true, style) + dim("columns of a table: neurolens schema TABLE", style) + "\n";
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"x-run": true},
-    "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 5, "description": "rows of the top list"}
+    "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 5, "description": "rows in the top list"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -296,7 +296,7 @@ const Operation& operation_show() {
   static constexpr Operation kOperation{
       .name = "show",
       .summary = "Show a run on one screen",
-      .use_when = "you want to know what a run is and where its time went, first of all",
+      .use_when = "you want a first look at a run and where its time went",
       .not_when = "you need other columns or another grouping: query",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,

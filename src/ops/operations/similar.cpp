@@ -42,12 +42,13 @@ struct SimilarRun {
     using S = SimilarRun;
     return std::tuple{
         field("run_id", &S::run_id, "id of the run"),
-        field("distance", &S::distance, "0: alike, 1: nothing in common; over the dimensions that both have"),
+        field("distance", &S::distance,
+              "0: alike, 1: nothing in common; only dimensions that both runs have count"),
         field("dimensions", &S::dimensions,
-              "where they agree and differ, the largest part of the distance first"),
-        field("not_compared", &S::not_compared, "dimensions that one of the two does not have"),
-        field_if_any("file_names", &S::file_names, "that it was imported from, if that is known"),
-        field_if_any("labels", &S::labels, "the values that count, if its run.json can be read")};
+              "where the runs agree and differ, the largest part of the distance first"),
+        field("not_compared", &S::not_compared, "dimensions that one of the two runs lacks"),
+        field_if_any("file_names", &S::file_names, "file that the run was imported from, if known"),
+        field_if_any("labels", &S::labels, "labels in use, if its run.json can be read")};
   }
 };
 
@@ -59,11 +60,11 @@ struct SimilarRuns {
   std::vector<SimilarRun> runs;
   static constexpr auto fields() {
     using S = SimilarRuns;
-    return std::tuple{field("run_id", &S::run_id, "the run that was asked for"),
-                      field("version", &S::version, "of the fingerprints"),
-                      field("searched", &S::searched, "runs with a fingerprint, this one among them"),
+    return std::tuple{field("run_id", &S::run_id, "the run you asked about"),
+                      field("version", &S::version, "version of the fingerprints"),
+                      field("searched", &S::searched, "runs with a fingerprint, including this one"),
                       field("not_comparable", &S::not_comparable,
-                            "of them, those that share too few measured dimensions with this one"),
+                            "of these, runs that share too few measured dimensions with this one"),
                       field("runs", &S::runs, "nearest first")};
   }
 };
@@ -114,7 +115,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const Asked asked, read(named));
   if (asked.print.present == 0) {
     return Error{ErrorCode::kUnsupported,
-                 "nothing of this run can be held against others: " + named.run_id,
+                 "this run has nothing that could be compared with others: " + named.run_id,
                  "{} says why",
                  {suggested("fingerprint", {{"run", "RUN"}})}};
   }
@@ -139,7 +140,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   }
   Outcome outcome = answered(std::move(answer));
   for (const auto& id : all.unreadable)
-    outcome.warnings.push_back("left out, since it cannot be analysed: " + short_id(id));
+    outcome.warnings.push_back("left out, because it cannot be analysed: " + short_id(id));
   outcome.next.push_back(suggested("fingerprint", {{"run", short_id(named.run_id)}}));
   return outcome;
 }
@@ -185,7 +186,7 @@ std::string neighbor_text(const SimilarRun& run, const TextStyle& style) {
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const auto& answer = answer_of<SimilarRuns>(outcome);
-  if (answer.runs.empty()) return "No other run of the ledger can be held against this one.\n";
+  if (answer.runs.empty()) return "No other run of the ledger can be compared with this one.\n";
   std::string out = dim("distance: 0 alike, 1 nothing in common", style) + "\n";
   for (const SimilarRun& run : answer.runs) out += neighbor_text(run, style);
   if (answer.not_comparable > 0)

@@ -15,15 +15,15 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["action"],
   "properties": {
     "action": {"type": "string", "enum": ["export", "import"], "x-positional": 1,
-               "description": "export: JSON lines to standard output; import: add what a file of them says"},
-    "file": {"type": "string", "x-positional": 2, "x-host-path": true, "description": "what export wrote; for import"}
+               "description": "export: write JSON lines to standard output; import: add the records of such a file"},
+    "file": {"type": "string", "x-positional": 2, "x-host-path": true, "description": "for import: the file that export wrote"}
   }})";
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["records"],
-  "properties": {"records": {"type": "integer", "description": "written or read"},
-    "added": {"type": "integer", "description": "of those read, what was not there yet"},
-    "lines": {"type": "array", "description": "the records of an export, if they do not go to a stream"}}})";
+  "properties": {"records": {"type": "integer", "description": "records written or read"},
+    "added": {"type": "integer", "description": "records read that were new"},
+    "lines": {"type": "array", "description": "the exported records, if they are not written to a stream"}}})";
 
 constexpr size_t kMaxLineBytes = 1 << 20;
 
@@ -102,7 +102,7 @@ const Operation& operation_state() {
   static constexpr Operation kOperation{
       .name = "state",
       .summary = "Export or import receipts, labels, tags, notes, baselines and predictions as JSON lines",
-      .use_when = "the state shall be saved, looked through by another program, or moved to another ledger",
+      .use_when = "you want to save the state, read it with another program, or move it to another ledger",
       .not_when = "you want to change one run: label, tag, note or baseline",
       .example = R"({"action": "export"})",
       .parameters = kParameters,

@@ -16,8 +16,8 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "names": {"type": "array", "items": {"type": "string"}, "x-positional": 2,
-              "description": "tags to add; none: list the tags"},
-    "remove": {"type": "boolean", "description": "take the tags away instead"}
+              "description": "tags to add; without them: list the tags"},
+    "remove": {"type": "boolean", "description": "remove the tags instead"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -30,7 +30,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   for (const auto& name : names) NL_CHECK(model::check_name("tag", name));
   if (removes && names.empty()) {
     return Error{ErrorCode::kBadInput,
-                 "--remove needs the tag to take away",
+                 "--remove needs the tag to remove",
                  "{}",
                  {suggested("tag", {{"run", "RUN"}, {"names", json::array({"NAME"})}, {"remove", true}})}};
   }
@@ -66,9 +66,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_tag() {
   static constexpr Operation kOperation{
       .name = "tag",
-      .summary = "Tag a run; a tag names its run wherever one is asked for, and all its runs in compare",
-      .use_when = "a run shall be found by a word of yours, or several are repeats of one thing",
-      .not_when = "the word needs a value: label; it is what others are measured against: baseline",
+      .summary = "Tag a run; a tag can stand for its run in any command, and for all its runs in compare",
+      .use_when = "you want to find a run by a word, or several runs repeat the same thing",
+      .not_when = "the word needs a value: label; others are compared with the run: baseline",
       .example = R"({"run": "@latest", "names": ["nightly"]})",
       .parameters = kParameters,
       .result = kResult,

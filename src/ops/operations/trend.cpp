@@ -26,19 +26,19 @@ constexpr char kParameters[] = R"({
   "properties": {
     "metric": {"type": "string", "default": "step_time",
                "description": "step_time (median of the steps), or the id of a metric of the busiest device, e.g. total_time"},
-    "kernel": {"type": "string", "description": "instead of a metric: time of kernels whose name has this part, per step, or of the capture where a run marks no steps"},
-    "class": {"type": "string", "description": "instead of a metric: time of a class of kernels, e.g. gemm, in the same way"},
+    "kernel": {"type": "string", "description": "instead of a metric: time per step of kernels whose name contains this; of the whole capture if a run marks no steps"},
+    "class": {"type": "string", "description": "instead of a metric: the same for a class of kernels, e.g. gemm"},
     "group_by": {"type": "string", "default": "model,device",
-                 "description": "one series for each value of these labels or fields (device, backend, format), divided by commas"},
+                 "description": "one series for each value of these labels or fields (device, backend, format), separated by commas"},
     "where": {"type": "array", "items": {"type": "string"},
-              "description": "key=value and the like, as for runs; may be repeated"},
+              "description": "condition such as key=value, as for runs; may be repeated"},
     "tag": {"type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
     "order": {"type": "string", "default": "auto",
-              "description": "imported, or a label that grows with time; auto: commit_date, commit_time or date if all runs have it, else imported"},
-    "threshold": {"type": "string", "default": "1%", "description": "changes of the level below it do not matter"},
+              "description": "order of the runs: imported, or a label that grows with time; auto: commit_date, commit_time or date if all runs have it, else imported"},
+    "threshold": {"type": "string", "default": "1%", "description": "smaller changes of the level do not matter"},
     "persistence": {"type": "integer", "minimum": 2, "maximum": 1000, "default": 2,
-                    "description": "runs that must have the new level before it is an alert"},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 10000, "description": "newest runs to look at"},
+                    "description": "number of runs at the new level that makes it an alert"},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 10000, "description": "number of newest runs to look at"},
     "svg": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write a picture to this file"}
   }})";
 
@@ -62,7 +62,9 @@ std::vector<std::string> divided(const std::string& text) {
 Result<RunFigure> figure_of(const json& parameters) {
   const int asked =
       static_cast<int>(parameters.contains("kernel")) + static_cast<int>(parameters.contains("class"));
-  if (asked > 1) return Error{ErrorCode::kBadInput, "a trend is of one thing: --metric, --kernel or --class"};
+  if (asked > 1)
+    return Error{ErrorCode::kBadInput,
+                 "a trend shows one figure: use only one of --metric, --kernel and --class"};
   if (parameters.contains("kernel")) return RunFigure::kernels(parameters["kernel"]);
   if (parameters.contains("class")) return RunFigure::op_class(parameters["class"]);
   return RunFigure::metric(parameters["metric"]);
@@ -229,8 +231,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_trend() {
   static constexpr Operation kOperation{
       .name = "trend",
-      .summary = "Show how a figure changed over the runs of the ledger, where, and what else changed there",
-      .use_when = "you have a history of runs and ask since when it is slower, and why",
+      .summary =
+          "Show how a figure changed over the runs of the ledger, at which run, and what else changed there",
+      .use_when = "you have a history of runs and want to know since when it is slower, and why",
       .not_when = "you have two sets of runs: compare",
       .example = R"({"metric": "step_time", "group_by": "model,device", "where": ["precision=fp16"]})",
       .parameters = kParameters,

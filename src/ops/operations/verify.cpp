@@ -52,7 +52,7 @@ void check_id(const json& document, const std::string& run_id, Checks& checks) {
   }
   const std::string computed = store::run_id_of(sources, document["options"]);
   const bool same = computed == document["run_id"] && computed == run_id;
-  checks.add("run_id", same, same ? "follows from the sources" : "the sources give " + short_id(computed));
+  checks.add("run_id", same, same ? "matches the sources" : "the sources give " + short_id(computed));
 }
 
 /// run.json against what the ledger noted when it was written; a bundle from elsewhere has no such note.
@@ -62,7 +62,7 @@ Result<void> check_document(const Context& context, const NamedRun& named, Check
   if (!receipt || named.bundle != ledger->run_folder(named.run_id)) return {};
   NL_TRY(const std::string sha256, sha256_of_file(named.bundle + "/run.json"));
   const bool same = sha256 == receipt->document_sha256;
-  checks.add("receipt", same, same ? "run.json is as it was written" : "run.json is not as it was written");
+  checks.add("receipt", same, same ? "run.json is unchanged" : "run.json was changed after it was written");
   return {};
 }
 
@@ -99,10 +99,10 @@ void check_table(store::Connection& connection, const std::string& bundle, const
   }
   const auto sha256 = sha256_of_file(path);
   if (!sha256 || *sha256 != table["sha256"])
-    return checks.add(name, false, "the content is not what was recorded");
+    return checks.add(name, false, "the content differs from what was imported");
   const auto rows = connection.integer("SELECT count(*) FROM read_parquet(" + store::sql_quoted(path) + ")");
   const bool same = rows && *rows == table["rows"].get<int64_t>();
-  checks.add(name, same, same ? counted(*rows, "row") : "the number of rows is not what was recorded");
+  checks.add(name, same, same ? counted(*rows, "row") : "the number of rows differs from what was imported");
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
@@ -149,7 +149,7 @@ const Operation& operation_verify() {
   static constexpr Operation kOperation{
       .name = "verify",
       .summary = "Check that a run is what was imported, byte for byte",
-      .use_when = "a figure must be trusted: before a report goes out, after a disk fault",
+      .use_when = "you must be able to trust a figure: before you send a report, after a disk fault",
       .not_when = "you want to know whether two runs differ",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,

@@ -33,10 +33,10 @@ constexpr char kResult[] = R"({
   "type": "object", "required": ["page", "run_ids", "opened", "browser", "fetch"],
   "properties": {
     "page": {"type": "string"},
-    "run_ids": {"type": "array", "items": {"type": "string"}, "description": "empty for a page that was there"},
+    "run_ids": {"type": "array", "items": {"type": "string"}, "description": "empty for a page that existed before"},
     "opened": {"type": "boolean"},
     "browser": {"type": ["string", "null"], "description": "the program that was started"},
-    "fetch": {"type": ["string", "null"], "description": "where no screen is: what brings the page to one that has"}
+    "fetch": {"type": ["string", "null"], "description": "if there is no screen here: the command that brings the page to yours"}
   }})";
 
 // ---- The page
@@ -160,7 +160,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   return fmt::format(
       "{}\n\nThere is no screen here. On your own machine type\n  {}\nand open {} there.\n{}\n", page,
       bold(data["fetch"].get<std::string>(), style), base_name(page),
-      dim("Where you reach this machine by another name, user or port, write those.", style));
+      dim("If you reach this machine by another name, user or port, use those.", style));
 }
 
 }  // namespace
@@ -171,9 +171,8 @@ const Operation& operation_view() {
       .summary = "Open the page of a run, or of two runs compared, in the browser",
       .use_when = "you want to see a report now; over ssh it says how to get the page to your screen",
       .not_when =
-          "others should get the report, or the browser is a snap, which reads no hidden folders: report, "
-          "compare "
-          "--html",
+          "you want to send the report to others, or the browser is a snap, which cannot read hidden "
+          "folders: report, compare --html",
       .example = R"({"runs": ["@latest"]})",
       .parameters = kParameters,
       .result = kResult,

@@ -44,7 +44,7 @@ Result<Applied> parse_applied(const std::string& text) {
   const bool is_number =
       !has_number || (parse_int64(text.substr(colon + 1), applied.suggestion) && applied.suggestion >= 1);
   if (!applied.rule.empty() && is_number) return applied;
-  return unlabelled(ErrorCode::kBadInput, "the label applied names no rule: " + text);
+  return unlabelled(ErrorCode::kBadInput, "the label applied does not name a rule: " + text);
 }
 
 // ---- The file
@@ -334,10 +334,12 @@ class PairScorer {
       if (!gains_.contains(one.rule)) out_.notes.push_back(one.rule + " promised nothing for the run before");
     }
     if (pair_.applied.size() > 1)
-      out_.notes.push_back("several suggestions were taken at once: each is held against its own time");
+      out_.notes.push_back(
+          "several suggestions were applied at once: each is compared with the time that it is about");
     if (pair_.applied.empty())
       out_.notes.push_back(
-          "the change is not known: rules are held against their own time, if it became shorter");
+          "the change is not known: each rule is compared with the time that it is about, if that became "
+          "shorter");
     if (out_.gained_ns.value_or(0) <= 0) out_.notes.push_back("nothing was gained");
   }
 

@@ -53,15 +53,15 @@ struct ScoredPair {
         field("before", &P::before, "run ids"),
         field("after", &P::after, "run ids"),
         field("unit", &P::unit,
-              "of work: iteration (without the profiler), step, window, or item (an iteration or step by its "
-              "batch)"),
+              "unit of work: iteration (without the profiler), step, window, or item (an iteration or step "
+              "divided by its batch size)"),
         field("before_ns", &P::before_ns, "median time of the unit before"),
         field("after_ns", &P::after_ns, "median time of the unit after"),
         field("gained_ns", &P::gained_ns, "the difference"),
         field("least_ns", &P::least_ns, "low end of its interval; null without enough repeats"),
         field("most_ns", &P::most_ns, "high end of it"),
         field("gains", &P::gains, "one for each rule that promised something and whose advice was followed"),
-        field("notes", &P::notes, "what to know of the pair")};
+        field("notes", &P::notes, "remarks on the pair")};
   }
 };
 
@@ -77,8 +77,8 @@ struct GainScores {
     return std::tuple{
         field("pairs", &S::pairs, "in the order given"),
         field("rules", &S::rules, "rules that promised something, by id"),
-        field("promises", &S::promises, "promises held against a gain, over all pairs"),
-        field("held", &S::held, "promises that were at least what was gained"),
+        field("promises", &S::promises, "promises compared with a measured gain, over all pairs"),
+        field("held", &S::held, "promises that were at least as large as the gain"),
         field("unproved", &S::unproved, "rules that promise gains and have no pair here, by id")};
   }
 };

@@ -175,7 +175,7 @@ std::string overhead_warning(const std::optional<IterationTimes>& times) {
   constexpr double kWorthSaying = 1.05;
   if (!times || !times->overhead.wall || times->overhead.wall->ratio < kWorthSaying) return {};
   return "the profiler made an iteration " + ratio_text(times->overhead) +
-         " times as long: compare shares, and take times from the unprofiled pass (neurolens show)";
+         " times as long: trust shares, but take times from the pass without profiler (neurolens show)";
 }
 
 }  // namespace nl::ops

@@ -42,7 +42,7 @@ struct PassTimes {
     using P = PassTimes;
     return std::tuple{
         field("pass", &P::pass, "unprofiled, profiled, …"), field("iterations", &P::iterations, "that count"),
-        field("warm_up", &P::warm_up, "iterations before, which count in no figure"), merged(&P::figures)};
+        field("warm_up", &P::warm_up, "warm-up iterations, which count in no figure"), merged(&P::figures)};
   }
 };
 

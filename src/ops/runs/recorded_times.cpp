@@ -101,7 +101,7 @@ std::string scopes_text(const std::vector<RecordedScope>& scopes, const TextStyl
   for (const RecordedScope& row : scopes)
     table.add({time_of(row.own_ns), time_of(row.total_ns), grouped(row.calls.value_or(0)),
                shown_name(row.name, style)});
-  return "\n" + bold("Top scopes, by the time that no scope inside of them has", style) + "\n" +
+  return "\n" + bold("Top scopes, by their own time (without scopes inside them)", style) + "\n" +
          table.text("  ", true, style);
 }
 
@@ -154,7 +154,8 @@ std::string recorded_times_text(const std::optional<RecordedTimes>& times, const
   if (!times) return "";
   return scopes_text(times->scopes, style) +
          functions_text(times->functions, "Top functions, share of the sampled processor time", style) +
-         functions_text(times->python, "Top Python functions, with what they call in C as their own", style) +
+         functions_text(times->python, "Top Python functions (C code that they call counts as theirs)",
+                        style) +
          waits_text(times->waits);
 }
 

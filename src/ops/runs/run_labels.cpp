@@ -60,7 +60,7 @@ void warn_of_conflicts(const Context& context, const std::string& run_id, const 
     const auto said = source.find(key);
     if (said == source.end() || said->second == value) continue;
     warnings.push_back(fmt::format(
-        "{}={} from {} does not count, since the source says {}={}; to force it: {}", key, value, from, key,
+        "{}={} from {} is not used, because the source says {}={}; to use it: {}", key, value, from, key,
         said->second,
         context.spell(suggested(
             "label", {{"run", short_id(run_id)}, {"labels", {key + "=" + value}}, {"force", true}}))));

@@ -15,8 +15,8 @@ namespace {
 
 Error no_such_run(const std::string& name) {
   return Error{ErrorCode::kNotFound,
-               "no run and no file is called: " + name,
-               "{} lists the runs; a path of a profile is imported on the way",
+               "there is no run and no file named: " + name,
+               "{} lists the runs; the path of a profile works too: it is imported first",
                {{"runs"}}};
 }
 
@@ -36,7 +36,7 @@ Result<NamedRun> by_baseline(store::Ledger& ledger, const std::string& name) {
   NL_TRY(const auto baseline, ledger.state().baseline(baseline_name));
   if (!baseline) {
     return Error{ErrorCode::kNotFound,
-                 "no baseline is called: " + baseline_name,
+                 "there is no baseline named: " + baseline_name,
                  "{} lists the baselines",
                  {{"baseline"}}};
   }
@@ -58,7 +58,7 @@ Error several_runs(const std::string& what, const std::vector<std::string>& ids)
     list += (i == 0 ? "" : ", ") + short_id(ids[i]);
   }
   if (ids.size() > kShownCandidates) list += ", …";
-  return Error{ErrorCode::kBadInput, what + ": " + list, "write more of the id of the one you mean"};
+  return Error{ErrorCode::kBadInput, what + ": " + list, "write more characters of the id"};
 }
 
 /// The start of an id, or a tag. A text that is both is ambiguous, like one that several runs have.
@@ -92,7 +92,8 @@ Result<NamedRun> by_name(store::Ledger& ledger, const std::string& name) {
 /// What lies beside the profile is taken along when the run is new.
 Result<NamedRun> import_on_the_way(Context& context, store::Ledger& ledger, const std::string& path) {
   if (context.may < Effect::kWrite)
-    return Error{ErrorCode::kPermission, "a profile is imported first, and you may only read here: " + path};
+    return Error{ErrorCode::kPermission,
+                 "a profile must be imported first, but access here is read-only: " + path};
   ImportOptions options;
   options.on_the_way = true;
   NL_TRY(const auto given, given_labels({path}, {}));

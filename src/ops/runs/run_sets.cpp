@@ -36,7 +36,7 @@ Result<RunIds> runs_of_set(store::Ledger& ledger, const std::string& name) {
   if (tagged.size() == 1 || is_id) return RunIds();
   if (static_cast<int64_t>(tagged.size()) > kMostRunsOfASet)
     return Error{ErrorCode::kLimit, fmt::format("more than {} runs are tagged {}", kMostRunsOfASet, name),
-                 "give those that you mean a tag of their own"};
+                 "give the runs that you mean another tag"};
   if (!tagged.empty()) return tagged;
   NL_TRY(const auto baseline, ledger.state().baseline(name));
   return baseline ? runs_of_baseline(ledger, name) : Result<RunIds>(RunIds());
@@ -47,8 +47,10 @@ Result<RunIds> runs_of_set(store::Ledger& ledger, const std::string& name) {
 Result<RunIds> runs_of_baseline(store::Ledger& ledger, const std::string& name) {
   NL_TRY(const auto baseline, ledger.state().baseline(name));
   if (!baseline)
-    return Error{
-        ErrorCode::kNotFound, "no baseline is called: " + name, "{} lists the baselines", {{"baseline"}}};
+    return Error{ErrorCode::kNotFound,
+                 "there is no baseline named: " + name,
+                 "{} lists the baselines",
+                 {{"baseline"}}};
   NL_TRY(const RunIds tagged, ledger.state().tagged(tag_of_baseline(name), kMostRunsOfASet));
   std::set<std::string> ids(tagged.begin(), tagged.end());
   ids.insert(baseline->run_id);

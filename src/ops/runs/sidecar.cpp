@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxBytes = 64 * 1024;
 constexpr char kName[] = "neurolens.yaml";
-constexpr char kHint[] = "a sidecar has labels: {key: value}, tags: [name] and note: text";
+constexpr char kHint[] = "the file may have labels: {key: value}, tags: [name] and note: text";
 
 /// Takes one section after the other; `name` stands in messages.
 class SidecarReader {

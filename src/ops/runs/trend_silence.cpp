@@ -44,7 +44,7 @@ std::string noise_words(const std::vector<double>& values, const stats::ChangePo
 
 std::string why_group_is_silent(const std::vector<double>& values, const stats::ChangePointOptions& options) {
   const auto n = values.size();
-  if (n == 1) return "one run: there is nothing to hold it against";
+  if (n == 1) return "there is only one run: nothing to compare it with";
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   if (*low == *high) return fmt::format("all {} runs have the same value", n);
   if (n < kEnoughRuns)
@@ -56,7 +56,7 @@ std::string why_group_is_silent(const std::vector<double>& values, const stats::
 }
 
 std::optional<std::string> why_trend_is_silent(const compare::Trend& trend) {
-  if (trend.matching == 0) return "no run fits the question";
+  if (trend.matching == 0) return "no run matches the conditions";
   if (trend.groups.empty()) {
     const auto most = std::max_element(trend.left_out.begin(), trend.left_out.end(),
                                        [](const auto& a, const auto& b) { return a.runs < b.runs; });

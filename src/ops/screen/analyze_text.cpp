@@ -197,7 +197,7 @@ std::string devices_text(const Analysis& data, const TextStyle& style) {
   for (size_t i = 0; i < devices.size(); i++) {
     if (all > kMostDevices && i == kMostDevices / 2) {
       out += "  " +
-             dim(fmt::format("{} devices with more idle time than these and less than those below",
+             dim(fmt::format("{} more devices, with idle time between those above and below",
                              all - kMostDevices),
                  style) +
              "\n";
@@ -271,7 +271,7 @@ std::string graph_ops_text(const std::optional<analyze::GraphOpsAnswer>& graphs,
       text += fmt::format("; {} of {} graphs without ops: {}", graphs->graphs - graphs->graphs_matched,
                           graphs->graphs, *graphs->refused);
   } else {
-    text = fmt::format("no ops for graph replays: {} does not fit: {}", donor,
+    text = fmt::format("no ops for graph replays: {} does not match: {}", donor,
                        graphs->refused.value_or("its launches have no ops"));
   }
   return fmt::format("  {}    {}\n", dim("note", style), behind_column(text, kNoteColumn, style));
@@ -411,7 +411,8 @@ std::string clocks_text(const analyze::ClocksAnswer& clocks, const TextStyle& st
   if (lines == 0) return "";
   const std::string more = lines > kMostClocks ? fmt::format("{} more; ", lines - kMostClocks) : "";
   return "\n" + bold("Clocks", style) + "\n" + table.text("  ", true, style) + "  " +
-         dim(more + "times of two clocks that are closer than their bounds are not resolvable", style) + "\n";
+         dim(more + "times of two clocks that differ by less than their bounds cannot be told apart", style) +
+         "\n";
 }
 
 std::string launch_matches_text(const std::optional<analyze::LaunchMatches>& matches,

@@ -47,7 +47,7 @@ Result<std::vector<std::string>> browser_of_variable(const Environment& around, 
     command[0] = find_in_path(around, command[0]);
     if (!command[0].empty()) return with_page(std::move(command), page);
   }
-  return Error{ErrorCode::kUnavailable, "$BROWSER names no program that is there: " + variable,
+  return Error{ErrorCode::kUnavailable, "$BROWSER names a program that does not exist: " + variable,
                "the page is " + page};
 }
 

@@ -29,9 +29,9 @@ std::string promise_text(const analyze::Finding& finding) {
   if (finding.promised_ns == 0 && finding.shared_with.empty()) return "";
   std::string others;
   for (const std::string& rule : finding.shared_with) others += (others.empty() ? "" : ", ") + rule;
-  if (finding.promised_ns == 0) return fmt::format("Its time is promised by {} already.", others);
+  if (finding.promised_ns == 0) return fmt::format("This time is already promised by {}.", others);
   return fmt::format("Saves at most {}{}.", duration_text(finding.promised_ns),
-                     others.empty() ? "" : "; the rest is promised by " + others);
+                     others.empty() ? "" : "; the rest is already promised by " + others);
 }
 
 double share_of_window(const analyze::Finding& finding, const analyze::Analysis& data) {

@@ -87,7 +87,7 @@ Result<std::string> page_folder(const Environment& surroundings) {
     tried += (tried.empty() ? "" : ", ") + folder;
   }
   return Error{ErrorCode::kIo,
-               "no folder for the page that only you can read: " + tried,
+               "no folder that only you can read, for the page: " + tried,
                "name one with TMPDIR, or write the page where you like: {}",
                {suggested("report", {{"run", "RUN"}, {"output", "DIR"}})}};
 }
