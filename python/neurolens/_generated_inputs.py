@@ -24,7 +24,7 @@ def complete_inputs(
         else:
             shape, guessed = _shape(open_shape, shapes.get(name))
             inputs[name] = _made(name, kind, shape)
-            notes += [f"the model leaves the size {size} open: taken for 1" for size in guessed]
+            notes += [f"the model leaves the size {size} open: 1 is used" for size in guessed]
         described.append(described_input(name, inputs[name], origin))
     return inputs, described, sorted(set(notes))
 

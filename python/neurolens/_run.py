@@ -103,7 +103,7 @@ class Run:
     def report(self, path: Optional[Path] = None, format: str = "html") -> str:
         """The report as text; written to the file ``path``, too, if one is named. Formats: html, md and json."""
         if format not in _REPORTS:
-            raise _cli.Error("bad_input", f"not a format of reports: {format}", "one of: " + ", ".join(_REPORTS))
+            raise _cli.Error("bad_input", f"reports do not have this format: {format}", "one of: " + ", ".join(_REPORTS))
         with tempfile.TemporaryDirectory(prefix="neurolens-") as folder:
             self._call("report", "--output", folder, "--format", format)
             text = pathlib.Path(folder, _REPORTS[format]).read_bytes()

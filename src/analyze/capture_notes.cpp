@@ -98,11 +98,10 @@ class Notes {
 
   /// For a file whose tool can record the work of devices.
   std::string_view how_to_record() const {
-    if (was_cuda_traced()) return " CUDA calls were traced, and the program made none.";
+    if (was_cuda_traced()) return " CUDA calls were traced, but the program made none.";
     if (is_from("nsys"))
-      return " It has no CUDA tables: record them with nsys profile --trace=cuda,nvtx,osrt, in the process "
-             "that "
-             "uses the GPU.";
+      return " It has no CUDA tables: record them with nsys profile --trace=cuda,nvtx,osrt, and profile the "
+             "process that uses the GPU.";
     if (is_from("kineto")) return " Add ProfilerActivity.CUDA to the profiler's activities.";
     return "";
   }
@@ -142,10 +141,10 @@ class Notes {
               "Their ops are unknown; nothing is wrong with the recording.",
               grouped(queued + unlinked)));
     } else if (unlinked * 100 > static_cast<int64_t>(kernels())) {
-      add("launches_missing", fmt::format("{} kernels and copies have no launch in the file: causes of idle "
-                                          "time and ops are those of the "
-                                          "others. Trace the calls of the runtime too.",
-                                          grouped(queued + unlinked)));
+      add("launches_missing",
+          fmt::format("{} kernels and copies have no launch in the file, so their ops and the causes of idle "
+                      "time before them are unknown. Trace the calls of the runtime too.",
+                      grouped(queued + unlinked)));
     }
   }
 
@@ -153,8 +152,8 @@ class Notes {
   void add_graph_capture() {
     if (!calls_.captures_graph || busy_share() > 0.05) return;
     add("graph_capture",
-        "The trace shows the capture of a graph, not its execution: the host records kernels that run later, "
-        "so times of the device say nothing here.");
+        "The trace shows the capture of a graph, not its execution: the host only records kernels that run "
+        "later, so the times of the device mean nothing here.");
   }
 
   double busy_share() const {
@@ -169,8 +168,7 @@ class Notes {
     const auto& kinds = run_.timeline.spans.kind;
     if (kernels() < kFewKernels || std::find(kinds.begin(), kinds.end(), SpanKind::op) != kinds.end()) return;
     if (is_from("kineto"))
-      add("no_ops",
-          "No host ops were recorded, so kernels cannot be ascribed to ops: add ProfilerActivity.CPU.");
+      add("no_ops", "No host ops were recorded, so the op of a kernel is unknown: add ProfilerActivity.CPU.");
   }
 
   void add_missing_ranks() {
@@ -184,9 +182,9 @@ class Notes {
     }
     if (ranks.empty() || static_cast<int64_t>(ranks.size()) >= world) return;
     add("ranks_missing",
-        fmt::format("{} of {} ranks of the job are in the file: nobody can say which rank the others "
-                    "wait for.",
-                    ranks.size(), world));
+        fmt::format(
+            "{} of {} ranks of the job are in the file, so it cannot tell which rank the others wait for.",
+            ranks.size(), world));
   }
 
   std::string recorded_with() const {
@@ -210,8 +208,8 @@ class Notes {
     const std::string with = recorded_with();
     if (!host || with.empty()) return;
     add("profiler_cost",
-        fmt::format("The trace was recorded with {}, which slows the host at every op: its share is "
-                    "overstated. Record once without them to see the true gaps.",
+        fmt::format("The trace was recorded with {}, which slows the host at every op, so the share of the "
+                    "host is too high. Record once without them to see the true gaps.",
                     with));
   }
 
@@ -219,11 +217,10 @@ class Notes {
   void add_slow_call() {
     const auto total = static_cast<double>(std::max<int64_t>(1, answer_.window.total_ns));
     if (static_cast<double>(calls_.slowest_launch_ns) < kOneCallMatters * total || busy_share() > 0.5) return;
-    add("one_slow_launch",
-        fmt::format(
-            "One call of {} takes {}: at its first use the code of a kernel is loaded, which does not recur.",
-            run_.timeline.names[run_.timeline.spans.name[calls_.slowest_launch]],
-            duration_text(calls_.slowest_launch_ns)));
+    add("one_slow_launch", fmt::format("One call of {} takes {}: at its first use the code of a kernel is "
+                                       "loaded. This does not happen again.",
+                                       run_.timeline.names[run_.timeline.spans.name[calls_.slowest_launch]],
+                                       duration_text(calls_.slowest_launch_ns)));
   }
 
   /// Idle time between the first and the last kernel of single graph launches. A graph leaves no gaps between
@@ -237,11 +234,9 @@ class Notes {
       const IntervalSet in_graphs = intersect(union_of(std::move(replays)), window_);
       const int64_t idle = total_length(subtract(in_graphs, state.device.busy));
       if (idle * 4 < answer_.window.total_ns) continue;
-      return add(
-          "graph_nodes_missing",
-          fmt::format("{} inside of graph launches show no work: kernels of graphs are not all recorded, so "
-                      "this is no idle time.",
-                      duration_text(idle)));
+      return add("graph_nodes_missing", fmt::format("{} inside of graph launches show no work: kernels of "
+                                                    "graphs are not all recorded, so this is not idle time.",
+                                                    duration_text(idle)));
     }
   }
 
@@ -255,17 +250,16 @@ class Notes {
       const auto& other = device.metrics.get(Metric::idle_host_other_time);
       if (says || !other || *other < 0.5 * static_cast<double>(answer_.window.total_ns)) continue;
       return add("host_unknown",
-                 "For most of the window the host was outside of any recorded call, and the file does "
-                 "not say in what. Record CPU samples or ranges of your own.");
+                 "For most of the window the host was outside of any recorded call, and the file does not "
+                 "say what it did. Record CPU samples or your own ranges.");
     }
   }
 
   void add_loaded_modules() {
     if (calls_.modules_loaded >= 3)
-      add("modules_loaded",
-          fmt::format("{} modules were loaded in the window: programs are compiled or loaded at their "
-                      "first call, which later calls do not pay.",
-                      grouped(calls_.modules_loaded)));
+      add("modules_loaded", fmt::format("{} modules were loaded in the window: programs are compiled or "
+                                        "loaded at their first call; later calls do not pay for this.",
+                                        grouped(calls_.modules_loaded)));
   }
 
   const PreparedRun& run_;

@@ -53,7 +53,7 @@ void add_waits(MeasuredDevice& device, const CollectivesAnswer& collectives) {
       return device.metrics.set(Metric::collective_wait_time, row.wait_ns);
   }
   device.metrics.absent(Metric::collective_wait_time,
-                        collectives.absent.value_or("the rank is in no collective of several ranks"));
+                        collectives.absent.value_or("the rank takes part in no collective of several ranks"));
 }
 
 Result<void> add_patterns(RunAnalysis& analysis, store::Connection& connection, const PreparedRun& run,

@@ -80,7 +80,7 @@ Known<double> processors_of(const json& document) {
 
 Known<double> int8_speedup_of(const json& document) {
   const json units = of_host(document, "/processors/units");
-  if (!units.is_array()) return Absent{"the capture does not name the units of the processor"};
+  if (!units.is_array()) return Absent{"the capture does not say which units the processor has"};
   const auto has = [&](const char* unit) {
     return std::find(units.begin(), units.end(), unit) != units.end();
   };

@@ -263,7 +263,7 @@ def processes_of(folder):
 FAULTS = {
     "nsys fails": (dict(nsys="print('Error: no space', file=sys.stderr); sys.exit(1)"), "nsys", "failed", "exit code 1: Error: no space"),
     "nsys records nothing": (dict(nsys="sys.exit(subprocess.call(command))"), "nsys", "nothing_profiled", "wrote no report"),
-    "nsys writes garbage": (dict(nsys="open(output + '.nsys-rep', 'w').write('garbage')"), "nsys", "failed", "is no report"),
+    "nsys writes garbage": (dict(nsys="open(output + '.nsys-rep', 'w').write('garbage')"), "nsys", "failed", "is not a report"),
     "ncu fails": (dict(ncu="sys.exit(255)"), "ncu", "failed", "exit code 255"),
     "ncu sees no kernels": (dict(ncu="log.write_text('==WARNING== No kernels were profiled.\\\\n')"), "ncu", "nothing_profiled", "saw none of the chosen kernels"),
     "ncu is forbidden": (dict(ncu="log.write_text('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\\\\n'); sys.exit(1)"), "ncu", "forbidden", "ERR_NVGPUCTRPERM"),

@@ -139,7 +139,7 @@ def test_a_prefill_without_graphs_tells_ops_but_no_shapes(neurolens):
     assert graphs["kind"] == "eager"
     assert 0 < graphs["by_name"] <= sum(kernel["name"] in names for kernel in kernels)
     assert graphs["by_class"] > 0 and 0.8 <= graphs["matched"] < 1
-    assert graphs["shapes"].startswith("not taken")
+    assert graphs["shapes"].startswith("not used")
     assert all(row["shapes"] is None for row in graphs["top"])
     attention = sum(ns(kernel) for kernel in kernels if "paged_attention" in kernel["name"])
     (rest,) = graph_rows(data, "graph_launch")
@@ -175,7 +175,7 @@ def test_without_names_of_kernels_the_kinds_of_ops_decide(neurolens, tmp_path):
     right = kernels_of(named)
     assert all(count <= right[op] for op, count in kernels_of(graphs).items())
     vllm = analyze(neurolens, REPLAYS["vllm"], "--graph-ops", path)["graph_ops"]
-    assert vllm["refused"].startswith("the donor names no kernels, and it has 544 launches")
+    assert vllm["refused"].startswith("the other run does not name its kernels, and it has 544 launches")
 
 
 def test_a_run_without_graphs_says_so(neurolens, small_trace):

@@ -405,9 +405,9 @@ def test_the_code_ends_with_a_killed_neurolens(program, target):
 def test_a_python_without_the_package(program, tmp_path):
     program.neurolens.environment.pop("PYTHONPATH")
     error = program.profile("json:dumps", "--python", sys.executable, code=MISSING).envelope["error"]
-    assert "no package neurolens" in error["message"] and "pip install" in error["hint"]
+    assert "package neurolens is not installed" in error["message"] and "pip install" in error["hint"]
     error = program.profile("json:dumps", "--python", tmp_path / "none", code=MISSING).envelope["error"]
-    assert "no such Python" in error["message"]
+    assert "this Python does not exist" in error["message"]
 
 
 # ---- trtexec: a stand-in for the program, as there is no GPU

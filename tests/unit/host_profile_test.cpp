@@ -133,7 +133,7 @@ TEST(HostProfile, OpsThatAnOptimisedGraphWouldFuse) {
     convolutions.run({{"Conv", 300 * kUs}, {"BatchNormalization", 60 * kUs}, {"Relu", 40 * kUs}});
   const HostProfile off = convolutions.profile();
   EXPECT_EQ(ids(off), (Ids{"no_device_work", "graph_not_optimised"}));
-  EXPECT_NE(off.remarks[1].text.find("BatchNormalization and Relu stand as ops of their own (25.0 %"),
+  EXPECT_NE(off.remarks[1].text.find("BatchNormalization and Relu run as separate ops (25.0 %"),
             std::string::npos)
       << off.remarks[1].text;
   SmallSession gelu;

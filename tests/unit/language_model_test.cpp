@@ -144,7 +144,7 @@ TEST(ModelRoof, SaysWhatIsMissing) {
   const DevicePeaks peaks = device(5.3e12, 1307e12);
   EXPECT_TRUE(model_roof({}, {decode_of(1, 1, 1)}, peaks, 1).absent->starts_with("the model is not known"));
   const ModelFacts facts{.model = *language_model(qwen3_8b())};
-  EXPECT_TRUE(model_roof(facts, {}, peaks, 1).absent->starts_with("no step tells its tokens"));
+  EXPECT_TRUE(model_roof(facts, {}, peaks, 1).absent->starts_with("no step says how many tokens it has"));
   EXPECT_EQ(*model_roof(facts, {decode_of(1, 1, 1)}, Absent{"no name"}, 1).absent, "no name");
 }
 

@@ -206,7 +206,7 @@ TEST(OpModel, GroupedAttention) {
                  .shapes = "[[2,8,10,64],[2,2,12,64],[2,2,12,64],[],[],[],[]]",
                  .dtypes = R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar","Scalar",""])",
                  .inputs = R"(["","","","0.","True","False",""])"},
-                "how a causal mask lies over unequal lengths is not in the source");
+                "how a causal mask covers unequal lengths is not in the source");
 }
 
 // Five products instead of two: 5 / 2 of 4 x 2 x 8 x 10 x 10 x 64 = 409600 x 5 / 2; 2 bytes x (5 read and 3

@@ -72,46 +72,46 @@ struct Analysis {
   static constexpr auto fields() {
     using A = Analysis;
     return std::tuple{
-        field("window", &A::window, "the stretch of time that the figures are about"),
+        field("window", &A::window, "the time that the figures describe"),
         field("limiters", &A::limiters,
-              "what takes the time of the window, the largest first; together they are it; none if the file "
-              "cannot tell"),
+              "what takes the time of the window, the largest first; they add up to the window; empty if the "
+              "file cannot tell"),
         field("undecided", &A::undecided,
-              "why the capture cannot carry a verdict; null if the first limiter is one"),
-        field("notes", &A::notes, "what a reader must know of the capture before the figures are believed"),
+              "why the capture does not tell what limits the run; null if the first limiter is the verdict"),
+        field("notes", &A::notes, "what you must know about the capture before you trust the figures"),
         field("host_remarks", &A::host_remarks,
-              "of a run without device work: what its ops tell beyond their sums"),
+              "for a run without device work: what its ops tell beyond their sums"),
         field("devices", &A::devices,
-              "each device with its time, idle causes, metrics and roofline; a host counts if there is no "
-              "other"),
-        field("steps", &A::steps, "the steps of the run, of the whole capture"),
+              "each device with its time, idle causes, metrics and roofline; the host if there is no other "
+              "device"),
+        field("steps", &A::steps, "the steps of the whole capture"),
         field("coverage", &A::coverage,
-              "how much of the kernel time is known to belong to something, by device"),
+              "how much of the kernel time could be linked to launches, ops and modules, by device"),
         field("top_kernels", &A::top_kernels, "kernels and copies by time, device after device"),
         field("top_ops", &A::top_ops,
               "ops by time, device after device; layers of an engine if there are no ops"),
         field("top_modules", &A::top_modules, "modules by device time"),
         field("graph_ops", &A::graph_ops,
-              "ops of graph replays that another run told; null if no other run was asked"),
+              "ops of graph replays, taken from another run; null if no other run was used"),
         field("model_layers", &A::model_layers, "device time by the layers of the model"),
         field("phases", &A::phases, "phases of an LLM"),
         field("serving", &A::serving, "steps of a serving engine by phase and batch, the most time first"),
         field("model_roof", &A::model_roof,
-              "steps of a language model against what its weights and its cache demand of the device"),
+              "steps of a language model compared with the least time that its weights and cache need on the "
+              "device"),
         field("not_shown", &A::not_shown, "what the tables leave out, by device"),
-        field("layers", &A::layers, "of a compiled engine; null without such"),
+        field("layers", &A::layers, "layers of a compiled engine; null if there is none"),
         field("inference_times", &A::inference_times,
               "latency and rate of inferences; null if the source does not time each of them"),
         field("collectives", &A::collectives,
-              "what collectives move, how long that takes, which ranks wait for which"),
-        field("counters", &A::counters,
-              "what a counter profiler says of launches, by kernel; null without such"),
+              "what collectives move, how long they take, which ranks wait for which"),
+        field("counters", &A::counters, "hardware counters of launches, by kernel; null without them"),
         field("clocks", &A::clocks, "how the clocks of the sources fit together"),
         field("launch_matches", &A::launch_matches,
-              "replayed launches that were found in the trace; null without both"),
+              "replayed launches that were found in the trace; null unless the run has both"),
         field("findings", &A::findings, "most time at stake first"),
-        field("abstentions", &A::abstentions, "rules that could not be asked"),
-        field("recorded_times", &A::recorded_times, "of a recorded program; null without such")};
+        field("abstentions", &A::abstentions, "rules that could not be evaluated"),
+        field("recorded_times", &A::recorded_times, "times of a recorded program; null if there is none")};
   }
 };
 

@@ -19,7 +19,7 @@ struct RankWait {
   static constexpr auto fields() {
     return std::tuple{field("rank", &RankWait::rank, "number of the rank"),
                       field("wait_ns", &RankWait::wait_ns, "time that it waited for other ranks"),
-                      field("last", &RankWait::last, "how often no rank waited less")};
+                      field("last", &RankWait::last, "how often it was the rank that waited least")};
   }
 };
 
@@ -43,12 +43,12 @@ struct CollectiveKindAnswer {
     using C = CollectiveKindAnswer;
     return std::tuple{
         field("kind", &C::kind, "all_reduce, all_gather, …"),
-        field("group", &C::group, "as the source names it"),
+        field("group", &C::group, "name of the group in the source"),
         field("group_size", &C::group_size, "ranks of the group"),
         field("calls", &C::calls, "calls on all ranks"),
         field("total_ns", &C::total_ns, "sum of the calls of all ranks"),
         field("dur_p50_ns", &C::dur_p50_ns, "median of the calls"),
-        field("collectives", &C::collectives, "calls of several ranks that belong together"),
+        field("collectives", &C::collectives, "collectives: calls of several ranks that belong together"),
         field("bytes_p50", &C::bytes_p50, "median of the bytes of a collective"),
         field("transfer_ns", &C::transfer_ns, "sum of the quickest call of each collective"),
         field("transfer_p50_ns", &C::transfer_p50_ns, "median of the quickest calls"),
@@ -72,7 +72,7 @@ struct StragglerAnswer {
                       field("most_often_last", &S::most_often_last, "rank"),
                       field("last_share", &S::last_share, "share of the collectives in which it was last"),
                       field("waited_ns", &S::waited_ns, "how long each of the others waited for it"),
-                      field("window_share", &S::window_share, "the same as a share of the window")};
+                      field("window_share", &S::window_share, "this waiting as a share of the window")};
   }
 };
 
@@ -97,7 +97,7 @@ struct ClockAgreement {
         field("agreeing", &C::agreeing, "within the bound"),
         field("bound_p50_ns", &C::bound_p50_ns, "median of the bounds of the clocks"),
         field("worst_difference_ns", &C::worst_difference_ns, "largest difference between both ways"),
-        field("waits", &C::waits, "by the clocks"),
+        field("waits", &C::waits, "waits measured by the clocks"),
         field("methods", &C::methods, "how the clocks were fitted"),
         field("agree", &C::agree, "all that were compared")};
   }
@@ -137,12 +137,13 @@ struct CollectivesAnswer {
         field("calls", &C::calls, "calls in the window"),
         field("matched", &C::matched, "collectives whose calls were found on several ranks"),
         field("unmatched_calls", &C::unmatched_calls, "calls that belong to no collective of several ranks"),
-        field("different_sizes", &C::different_sizes, "collectives whose ranks tell different sizes"),
+        field("different_sizes", &C::different_sizes, "collectives whose ranks report different sizes"),
         field("kinds", &C::kinds, "by time"),
-        field("waits", &C::waits, "what each rank waited in all collectives"),
+        field("waits", &C::waits, "how long each rank waited in all collectives"),
         field("straggler", &C::straggler, "the rank that the others waited for; null if there is none"),
         field("clocks", &C::clocks,
-              "waits by the clocks, to hold against those without; null if nothing can be compared"),
+              "waits measured by the clocks, to compare with those measured without; null if nothing can be "
+              "compared"),
         field("point_to_point", &C::point_to_point, "messages between two ranks"),
         field_if_any("absent", &C::absent, "why there are no waits")};
   }

@@ -45,15 +45,15 @@ struct CountedKernel {
         field("launches", &K::launches, "replayed launches"),
         field("measured", &K::measured, "launches with a duration"),
         field("replay_ns", &K::replay_ns, "replayed time, with fixed clocks and cold caches: not the run's"),
-        field("share", &K::share, "of the replayed time of all launches; null without a time"),
+        field("share", &K::share, "share of the replayed time of all launches; null without a time"),
         field("achieved_occupancy_pct", &K::achieved_occupancy_pct,
-              "warps that were active, of the most that fit"),
+              "active warps, as a share of the most that fit"),
         field("theoretical_occupancy_pct", &K::theoretical_occupancy_pct,
-              "warps that the resources of the kernel allow, of the most that fit"),
+              "warps that the kernel's resources allow, as a share of the most that fit"),
         field("warp_efficiency_pct", &K::warp_efficiency_pct, "threads of a warp that do work"),
-        field("sm_pct", &K::sm_pct, "throughput of the multiprocessors, of their peak"),
-        field("memory_pct", &K::memory_pct, "throughput of the memory system, of its peak"),
-        field("dram_pct", &K::dram_pct, "throughput of the device memory, of its peak"),
+        field("sm_pct", &K::sm_pct, "throughput of the multiprocessors, as a share of their peak"),
+        field("memory_pct", &K::memory_pct, "throughput of the memory system, as a share of its peak"),
+        field("dram_pct", &K::dram_pct, "throughput of the device memory, as a share of its peak"),
         field("l1_hit_pct", &K::l1_hit_pct, "accesses that the first cache serves"),
         field("l2_hit_pct", &K::l2_hit_pct, "accesses that the second cache serves"),
         field("tensor_pct", &K::tensor_pct, "time in which tensor units are active"),
@@ -62,16 +62,17 @@ struct CountedKernel {
         field("sm_clock_hz", &K::sm_clock_hz, "clock of the multiprocessors"),
         field("bound", &K::bound, "compute, memory or latency"),
         field("dram_bytes", &K::dram_bytes, "bytes read from and written to the device memory"),
-        field("dram_bytes_per_s", &K::dram_bytes_per_s, "the same over the replayed time"),
+        field("dram_bytes_per_s", &K::dram_bytes_per_s, "these bytes divided by the replayed time"),
         field("flops", &K::flops, "counted operations"),
-        field("flops_per_s", &K::flops_per_s, "counted operations over the replayed time"),
+        field("flops_per_s", &K::flops_per_s, "counted operations divided by the replayed time"),
         field("dtype", &K::dtype, "data type with the most operations"),
         field("intensity", &K::intensity, "operations per byte of device memory"),
-        field("roof_share", &K::roof_share, "least time that the device needs over the replayed time"),
+        field("roof_share", &K::roof_share,
+              "shortest possible time on the device divided by the replayed time"),
         field("roof_bound", &K::roof_bound, "memory or compute"),
         field("not_counted", &K::not_counted, "types of operations that no counter of the file counts"),
-        field("roof_launches", &K::roof_launches, "launches that have all that the roof takes"),
-        field("evidence", &K::evidence, "what the statements on this kernel rest on"),
+        field("roof_launches", &K::roof_launches, "launches with all the counters that the roof needs"),
+        field("evidence", &K::evidence, "figures behind the statements about this kernel"),
         field("absent", &K::absent, "why a figure is null, by its key")};
   }
 };
@@ -94,7 +95,7 @@ struct CountedDevice {
 
   static constexpr auto fields() {
     return std::tuple{field("name", &CountedDevice::name, "of the hardware"),
-                      field("peaks", &CountedDevice::peaks, "what it can do at most")};
+                      field("peaks", &CountedDevice::peaks, "largest rates of the device")};
   }
 };
 
@@ -113,10 +114,11 @@ struct AdviceAnswer {
     using A = AdviceAnswer;
     return std::tuple{field("kernel", &A::kernel, "name as the source writes it"),
                       field("label", &A::label, "for narrow columns"),
-                      field("rule", &A::rule, "of the profiler"),
+                      field("rule", &A::rule, "name of the profiler's rule"),
                       field("kind", &A::kind, "as the profiler says it"),
                       field("text", &A::text, "as the profiler says it"),
-                      field("speedup_kind", &A::speedup_kind, "of the kernel alone or of the whole"),
+                      field("speedup_kind", &A::speedup_kind,
+                            "whether the speedup is of the kernel alone or of the whole run"),
                       field("speedup_pct", &A::speedup_pct, "as the profiler estimates it"),
                       field("times", &A::times, "launches that got this advice")};
   }
@@ -139,9 +141,9 @@ struct KernelDiagnosis {
                       field("label", &D::label, "for narrow columns"),
                       field("device", &D::device, "name of the hardware"),
                       field("text", &D::text, "the statement for people"),
-                      field("figures", &D::figures, "measured figures that it rests on"),
+                      field("figures", &D::figures, "measured figures behind it"),
                       field("cost_ns", &D::cost_ns,
-                            "the most replayed time that it may cost; null where nothing bounds it")};
+                            "upper bound of the replayed time that it costs; null if there is no bound")};
   }
 };
 
@@ -168,16 +170,16 @@ struct CountersAnswer {
 
   static constexpr auto fields() {
     using C = CountersAnswer;
-    return std::tuple{field("launches", &C::launches, "launches that the profiler replayed"),
-                      field("measured", &C::measured, "launches with a duration"),
-                      field("replay_ns", &C::replay_ns, "replayed time of all of them"),
-                      field("devices", &C::devices, "devices of the launches"),
-                      field("kernels", &C::kernels, "by replayed time"),
-                      field("not_shown", &C::not_shown, "what the table of kernels leaves out"),
-                      field("top_launches", &C::top_launches, "the longest ones"),
-                      field("advice", &C::advice, "what the profiler itself advises"),
-                      field("diagnosis", &C::diagnosis,
-                            "what holds the kernels back that matter, the longest kernel first")};
+    return std::tuple{
+        field("launches", &C::launches, "launches that the profiler replayed"),
+        field("measured", &C::measured, "launches with a duration"),
+        field("replay_ns", &C::replay_ns, "replayed time of all of them"),
+        field("devices", &C::devices, "devices of the launches"),
+        field("kernels", &C::kernels, "by replayed time"),
+        field("not_shown", &C::not_shown, "what the table of kernels leaves out"),
+        field("top_launches", &C::top_launches, "the longest ones"),
+        field("advice", &C::advice, "what the profiler itself advises"),
+        field("diagnosis", &C::diagnosis, "what slows the important kernels down, the longest kernel first")};
   }
 };
 

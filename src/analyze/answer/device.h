@@ -29,7 +29,7 @@ struct GapAnswer {
 
   static constexpr auto fields() {
     using G = GapAnswer;
-    return std::tuple{field("start_ns", &G::start_ns, "on the common clock"),
+    return std::tuple{field("start_ns", &G::start_ns, "start, on the common clock"),
                       field("dur_ns", &G::dur_ns, "its length"),
                       field("cause", &G::cause, "idle cause, see docs/metrics.md"),
                       field("host_span", &G::host_span, "what the launching thread did meanwhile"),
@@ -83,7 +83,7 @@ struct MemoryAnswer {
 
   static constexpr auto fields() {
     return std::tuple{field("relative", &MemoryAnswer::relative,
-                            "the source gives changes: values count from its first event"),
+                            "true if the source gives only changes: values then count from its first event"),
                       field("samples", &MemoryAnswer::samples, "memory over time")};
   }
 };
@@ -111,12 +111,12 @@ struct DeviceAnswer {
                       field("name", &D::name, "of the hardware"),
                       field("kind", &D::kind, "host if the run has no device work"),
                       merged(&D::time),
-                      field("untimed", &D::untimed, "rows without timing, which no figure contains"),
+                      field("untimed", &D::untimed, "rows without timing; no figure includes them"),
                       field("idle_causes", &D::idle_causes, "ns by cause; they add up to idle_ns"),
                       field("longest_gaps", &D::longest_gaps, "the longest pieces of idle time"),
-                      field("classes", &D::classes, "ns of kernels (of a host: ops) by class"),
+                      field("classes", &D::classes, "ns of kernels (on a host: ops) by class"),
                       field("metrics", &D::metrics, "by id, see docs/metrics.md"),
-                      field("roofline", &D::roofline, "ops against the roof of the device"),
+                      field("roofline", &D::roofline, "ops compared with the roof of the device"),
                       field_if_any("work", &D::work, "where the work comes from; only in reports"),
                       field_if_any("strip", &D::strip, "the window over time; only in reports"),
                       field_if_any("memory", &D::memory, "memory over time; only in reports")};

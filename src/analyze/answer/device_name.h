@@ -23,7 +23,7 @@ struct DeviceName {
   static constexpr auto fields() {
     return std::tuple{
         field("device", &DeviceName::device, "number of the device; cpu for the host; null if not known"),
-        field("rank", &DeviceName::rank, "of a run of several ranks")};
+        field("rank", &DeviceName::rank, "rank, in a run of several ranks")};
   }
 };
 

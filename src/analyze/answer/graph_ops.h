@@ -31,15 +31,16 @@ struct GraphOpAnswer {
 
   static constexpr auto fields() {
     using G = GraphOpAnswer;
-    return std::tuple{merged(&G::on),
-                      field("name", &G::name, "of the donor's op"),
-                      field("class", &G::op_class, "what the op does"),
-                      field("shapes", &G::shapes,
-                            "input shapes as the donor records them; null if not known or not of this batch"),
-                      field("module", &G::module, "path of modules around it; null if the donor has none"),
-                      field("kernels", &G::kernels, "of replays in the window"),
-                      field("device_ns", &G::device_ns, "their time, clipped to the window"),
-                      field("share", &G::share, "of the kernel time of replays in the window")};
+    return std::tuple{
+        merged(&G::on),
+        field("name", &G::name, "name of the op in the donor, the run that the ops come from"),
+        field("class", &G::op_class, "what the op does"),
+        field("shapes", &G::shapes,
+              "input shapes as recorded in the donor; null if unknown or of another batch size"),
+        field("module", &G::module, "path of modules around it; null if the donor has none"),
+        field("kernels", &G::kernels, "kernels of replays in the window"),
+        field("device_ns", &G::device_ns, "their time, clipped to the window"),
+        field("share", &G::share, "share of the kernel time of replays in the window")};
   }
 };
 
@@ -69,25 +70,26 @@ struct GraphOpsAnswer {
   static constexpr auto fields() {
     using G = GraphOpsAnswer;
     return std::tuple{
-        field("donor_run_id", &G::donor_run_id, "the run that the ops come from"),
-        field("donor", &G::donor, "how it was named"),
-        field("chosen", &G::chosen, "why this run"),
+        field("donor_run_id", &G::donor_run_id, "id of the run that the ops come from: the donor"),
+        field("donor", &G::donor, "name of the donor, as it was given"),
+        field("chosen", &G::chosen, "why this run was chosen"),
         field(
             "kind", &G::kind,
             "capture: launches while a graph was recorded; eager: kernels outside of graphs; none: neither"),
-        field("replays", &G::replays, "graph launches with kernels, of the whole run"),
+        field("replays", &G::replays, "graph launches with kernels, in the whole run"),
         field("graphs", &G::graphs, "different sequences of kernels among them"),
-        field("graphs_matched", &G::graphs_matched, "of them, those whose kernels got ops"),
-        field("kernels", &G::kernels, "of all replays"),
-        field("by_name", &G::by_name, "kernels that got an op because the kernel's name is the donor's"),
-        field("by_class", &G::by_class, "kernels that got an op because what they do is the same"),
+        field("graphs_matched", &G::graphs_matched, "how many of these sequences got ops"),
+        field("kernels", &G::kernels, "kernels of all replays"),
+        field("by_name", &G::by_name,
+              "kernels that got an op because a kernel of the donor has the same name"),
+        field("by_class", &G::by_class, "kernels that got an op because a kernel of the donor does the same"),
         field("kernel_ns", &G::kernel_ns, "time of all these kernels"),
-        field("by_name_ns", &G::by_name_ns, "of those matched by name"),
-        field("by_class_ns", &G::by_class_ns, "of those matched by class"),
+        field("by_name_ns", &G::by_name_ns, "time of kernels matched by name"),
+        field("by_class_ns", &G::by_class_ns, "time of kernels matched by class"),
         field("matched", &G::matched, "share of the kernels that got an op"),
-        field("matched_time", &G::matched_time, "the same of their time"),
+        field("matched_time", &G::matched_time, "share of the kernel time that got an op"),
         field("by_name_time", &G::by_name_time, "share of the time that was matched by name"),
-        field("shapes", &G::shapes, "whether the shapes of the donor hold, and why"),
+        field("shapes", &G::shapes, "whether the shapes of the donor are valid here, and why"),
         field("refused", &G::refused, "why kernels got no ops; null if all graphs were matched"),
         field("top", &G::top, "ops of replays with shapes and modules, by time, device after device")};
   }

@@ -36,10 +36,10 @@ struct ModelLayer {
   static constexpr auto fields() {
     using M = ModelLayer;
     return std::tuple{
-        field("stack", &M::stack, "layers that follow each other have it in common: a path or a class"),
-        field("index", &M::index, "of the layer, as the source counts"),
+        field("stack", &M::stack, "what layers that follow each other have in common: a path or a class"),
+        field("index", &M::index, "number of the layer in the source"),
         field("device_ns", &M::device_ns, "sum of the work launched in it, clipped to the window"),
-        field("self_ns", &M::self_ns, "of it, work of the layer's own ops, in none of its modules"),
+        field("self_ns", &M::self_ns, "part of device_ns from the layer's own ops, outside of its modules"),
         field("kernels", &M::kernels, "kernels and copies; ops of a host, layers of an engine"),
         field("calls", &M::calls, "how often it ran with work in the window"),
         field("share", &M::share, "of total_ns")};
@@ -61,7 +61,7 @@ struct LayerStack {
     using L = LayerStack;
     return std::tuple{field("name", &L::name, "path or class"),
                       field("layers", &L::layers, "how many with work in the window"),
-                      field("calls", &L::calls, "of the layer that ran most often"),
+                      field("calls", &L::calls, "calls of the layer that ran most often"),
                       field("device_ns", &L::device_ns, "their sum"),
                       field("share", &L::share, "of total_ns"),
                       field("fastest_ns", &L::fastest_ns, "mean of a call of the fastest layer"),
@@ -93,8 +93,8 @@ struct DeviceLayers {
               "what names the layers: modules (nn.Module frames), names (of ranges or ops) or engine (its "
               "layers)"),
         field("total_ns", &D::total_ns, "sum of the work in the window: in_layers_ns + outside_ns"),
-        field("in_layers_ns", &D::in_layers_ns, "of it, in layers"),
-        field("outside_ns", &D::outside_ns, "of it, in no layer or without a launch"),
+        field("in_layers_ns", &D::in_layers_ns, "part of total_ns inside layers"),
+        field("outside_ns", &D::outside_ns, "part of total_ns in no layer, or without a launch"),
         field("outside_kernels", &D::outside_kernels, "kernels and copies of outside_ns"),
         field("stacks", &D::stacks, "by time"),
         field("layers", &D::layers, "by stack and index"),
@@ -110,7 +110,7 @@ struct ModelLayersAnswer {
 
   static constexpr auto fields() {
     using M = ModelLayersAnswer;
-    return std::tuple{field("absent", &M::absent, "why there are none; null if there are"),
+    return std::tuple{field("absent", &M::absent, "why there are no layers; null if there are some"),
                       field("devices", &M::devices, "the layers of each device; of an engine one entry")};
   }
 };

@@ -31,8 +31,8 @@ struct ModelRoofRow {
     using R = ModelRoofRow;
     return std::tuple{
         field("phase", &R::phase, "prefill, decode_step or mixed"),
-        field("requests", &R::requests, "that a step decodes for; null if it decodes for none"),
-        field("tokens", &R::tokens, "of a typical step, all its requests together"),
+        field("requests", &R::requests, "requests that a step decodes for; null if it decodes for none"),
+        field("tokens", &R::tokens, "tokens of a typical step, all its requests together"),
         field("steps", &R::steps, "such steps in the window"),
         field("step_ns", &R::step_ns, "length of a typical one on the device"),
         field("weights_ns_low", &R::weights_ns_low,
@@ -42,10 +42,11 @@ struct ModelRoofRow {
               "reading keys and values of the contexts once, at least; null if the contexts are not known"),
         field("cache_ns_high", &R::cache_ns_high, "the same, at most"),
         field("mbu_low", &R::mbu_low,
-              "weights and known cache over what the memory can move in a step, at least"),
+              "weights and known cache divided by what the memory can move in a step, at least"),
         field("mbu_high", &R::mbu_high, "the same, at most"),
         field("mfu_low", &R::mfu_low,
-              "operations of the model over what the device can do in a step, at least; null without a peak"),
+              "operations of the model divided by what the device can do in a step, at least; null without a "
+              "peak"),
         field("mfu_high", &R::mfu_high, "the same, at most")};
   }
 };
@@ -63,7 +64,7 @@ struct ModelRoofAnswer {
   static constexpr auto fields() {
     using M = ModelRoofAnswer;
     return std::tuple{
-        field("absent", &M::absent, "why there are no rows, and what to give; null if there are some"),
+        field("absent", &M::absent, "why there are no rows, and what is needed; null if there are some"),
         field("model", &M::model,
               "kind of the model, as its config names it; null if only its size is known"),
         field("parameters", &M::parameters, "all weights of the model"),

@@ -42,7 +42,7 @@ struct ServingRow {
         field("decode_context", &R::decode_context,
               "tokens that the decoding requests attend to, summed over requests and steps"),
         field("tokens_per_s", &R::tokens_per_s,
-              "all tokens of these steps against their length on the device"),
+              "all tokens of these steps divided by the length of the steps on the device"),
         field("ns_per_output_token", &R::ns_per_output_token,
               "how long a decoding request waits for one token; null if nothing decodes"),
         field("classes", &R::classes, "ns of kernels by class in these steps, on the main device")};

@@ -42,9 +42,9 @@ struct KernelAnswer {
                       field("family", &K::family, "library or generator that it comes from"),
                       field("is_copy", &K::is_copy, "a copy, not a kernel"),
                       field("total_ns", &K::total_ns, "sum of its calls, clipped to the window"),
-                      field("calls", &K::calls, "that touch the window"),
+                      field("calls", &K::calls, "calls in the window, also those that are partly in it"),
                       field("mean_ns", &K::mean_ns, "of a call"),
-                      field("share", &K::share, "of the sum of all kernels and copies of the device"),
+                      field("share", &K::share, "share of the sum of all kernels and copies of the device"),
                       field("longest_ns", &K::longest_ns, "longest call, not clipped"),
                       field("longest_row", &K::longest_row, "row of that call in its table"),
                       field("exposed_ns", &K::exposed_ns, "time in which nothing else ran on the device"),
@@ -80,17 +80,18 @@ struct OpAnswer {
     using O = OpAnswer;
     return std::tuple{
         merged(&O::on),
-        field("name", &O::name, "of the op, call or layer"),
+        field("name", &O::name, "name of the op, call or layer"),
         field("op_type", &O::op_type, "of the op"),
         field("class", &O::op_class, "what the op does"),
         field("owner", &O::owner, "what kind of row it is"),
-        field_if_any("fusion", &O::fusion, "of a layer: how it was fused"),
-        field_if_any("model_layers", &O::model_layers, "of a layer: layers of the model that it came from"),
+        field_if_any("fusion", &O::fusion, "for a layer: how it was fused"),
+        field_if_any("model_layers", &O::model_layers,
+                     "for a layer: layers of the model that it was made from"),
         field_if_any("device_ns", &O::device_ns, "time on the device, clipped to the window"),
-        field_if_any("own_ns", &O::own_ns, "of a host: its time less that of ops and calls inside it"),
-        field("calls", &O::calls, "with work in the window; null where the launch is not known"),
+        field_if_any("own_ns", &O::own_ns, "on a host: its time without that of ops and calls inside it"),
+        field("calls", &O::calls, "calls with work in the window; null if the launch is not known"),
         field_if_any("kernels", &O::kernels, "kernels and copies that it launched"),
-        field("share", &O::share, "of the sum of all rows")};
+        field("share", &O::share, "share of the sum of all rows")};
   }
 };
 
@@ -103,10 +104,11 @@ struct ModuleAnswer {
 
   static constexpr auto fields() {
     using M = ModuleAnswer;
-    return std::tuple{merged(&M::on), field("path", &M::path, "null: work outside of modules"),
+    return std::tuple{merged(&M::on),
+                      field("path", &M::path, "path of the module; null: work outside of modules"),
                       field("device_ns", &M::device_ns, "sum of the work that it launched"),
                       field("kernels", &M::kernels, "kernels and copies"),
-                      field("share", &M::share, "of the sum of all rows")};
+                      field("share", &M::share, "share of the sum of all rows")};
   }
 };
 
@@ -124,11 +126,11 @@ struct PhaseAnswer {
     using P = PhaseAnswer;
     return std::tuple{merged(&P::on),
                       field("phase", &P::phase, "prefill, decode, decode_step or mixed"),
-                      field("ranges", &P::ranges, "that mark the phase"),
+                      field("ranges", &P::ranges, "ranges that mark the phase"),
                       field("host_ns", &P::host_ns, "time that the ranges cover"),
                       field("device_ns", &P::device_ns, "sum of the work launched in them"),
                       field("kernels", &P::kernels, "launched in them"),
-                      field("graph_kernels", &P::graph_kernels, "of them, kernels of graphs")};
+                      field("graph_kernels", &P::graph_kernels, "of these, kernels of graphs")};
   }
 };
 
@@ -138,7 +140,7 @@ struct LeftOut {
   int64_t total_ns = 0;
 
   static constexpr auto fields() {
-    return std::tuple{field("rows", &LeftOut::rows, "that are not listed"),
+    return std::tuple{field("rows", &LeftOut::rows, "rows that are not listed"),
                       field("total_ns", &LeftOut::total_ns, "their time")};
   }
 };
@@ -149,10 +151,10 @@ struct NotShown {
 
   static constexpr auto fields() {
     using N = NotShown;
-    return std::tuple{merged(&N::on), field_if_any("kernels", &N::kernels, "of top_kernels"),
-                      field_if_any("ops", &N::ops, "of top_ops"),
-                      field_if_any("modules", &N::modules, "of top_modules"),
-                      field_if_any("graph_ops", &N::graph_ops, "of graph_ops.top")};
+    return std::tuple{merged(&N::on), field_if_any("kernels", &N::kernels, "rows missing from top_kernels"),
+                      field_if_any("ops", &N::ops, "rows missing from top_ops"),
+                      field_if_any("modules", &N::modules, "rows missing from top_modules"),
+                      field_if_any("graph_ops", &N::graph_ops, "rows missing from graph_ops.top")};
   }
 };
 
@@ -173,14 +175,14 @@ struct CoverageAnswer {
     using C = CoverageAnswer;
     return std::tuple{merged(&C::on),
                       field("kernel_ns", &C::kernel_ns, "all kernel time in the window"),
-                      field("with_launch_ns", &C::with_launch_ns, "with its launch call"),
+                      field("with_launch_ns", &C::with_launch_ns, "kernel time whose launch call is known"),
                       field("with_launch", &C::with_launch, "as a share"),
-                      field("with_op_ns", &C::with_op_ns, "with its op"),
+                      field("with_op_ns", &C::with_op_ns, "kernel time whose op is known"),
                       field("with_op", &C::with_op, "as a share"),
                       field("in_graphs_ns", &C::in_graphs_ns, "in graphs"),
                       field("in_graphs", &C::in_graphs, "as a share"),
                       field("classified", &C::classified, "share whose class is known"),
-                      field("untimed", &C::untimed, "rows without timing, which no figure contains")};
+                      field("untimed", &C::untimed, "rows without timing; no figure includes them")};
   }
 };
 

@@ -25,11 +25,11 @@ struct OutsideAnswer {
     using O = OutsideAnswer;
     return std::tuple{
         field("what", &O::what, "capture_start, setup, first_step, warm_up, between_iterations or tail"),
-        field("start_ns", &O::start_ns, "on the common clock"),
+        field("start_ns", &O::start_ns, "start, on the common clock"),
         field("dur_ns", &O::dur_ns, "its length; of between_iterations, the sum of its pieces"),
-        field("why", &O::why, "why it is no part of the steady window, for people"),
+        field("why", &O::why, "why it is not part of the steady window, in words"),
         field("longest_gap_ns", &O::longest_gap_ns,
-              "the main device's longest idle piece inside, if what the host did meanwhile is known"),
+              "longest idle gap of the main device inside it, if it is known what the host did then"),
         field("host_span", &O::host_span, "what the launching thread did in that gap")};
   }
 };
@@ -48,16 +48,15 @@ struct WindowAnswer {
 
   static constexpr auto fields() {
     using W = WindowAnswer;
-    return std::tuple{
-        field("name", &W::name, "as it was asked for"),
-        field("total_ns", &W::total_ns, "sum of its pieces"),
-        field("pieces", &W::pieces, "how many pieces of time it has"),
-        field("intervals", &W::intervals, "the first of its pieces"),
-        field("capture_ns", &W::capture_ns, "length of the whole capture"),
-        field("why", &W::why, "of the steady window: how it was chosen"),
-        field("outside", &W::outside,
-              "of the steady window: the parts of the capture that it leaves out; with them it adds "
-              "up to the capture")};
+    return std::tuple{field("name", &W::name, "name of the window, as it was asked for"),
+                      field("total_ns", &W::total_ns, "sum of its pieces"),
+                      field("pieces", &W::pieces, "how many pieces of time it has"),
+                      field("intervals", &W::intervals, "the first of its pieces"),
+                      field("capture_ns", &W::capture_ns, "length of the whole capture"),
+                      field("why", &W::why, "for the steady window: how it was chosen"),
+                      field("outside", &W::outside,
+                            "for the steady window: the parts of the capture that it leaves out; together "
+                            "they are the whole capture")};
   }
 };
 
@@ -75,7 +74,7 @@ struct LimiterAnswer {
         merged(&L::on),
         field("what", &L::what, "compute, exposed_comm, exposed_copy, host, or the name of an idle cause"),
         field("time_ns", &L::time_ns, "of the window"), field("share", &L::share, "of the window"),
-        field("words", &L::words, "what it is, for people")};
+        field("words", &L::words, "what it is, in words")};
   }
 };
 
@@ -87,7 +86,7 @@ struct StepOnDevice {
   static constexpr auto fields() {
     return std::tuple{merged(&StepOnDevice::time), merged(&StepOnDevice::on),
                       field("of_other_steps_ns", &StepOnDevice::of_other_steps_ns,
-                            "sum of the work inside that another step launched")};
+                            "sum of the work inside the step that another step launched")};
   }
 };
 
@@ -106,17 +105,16 @@ struct StepAnswer {
 
   static constexpr auto fields() {
     using S = StepAnswer;
-    return std::tuple{
-        field("window", &S::window, "name of the window that is this step"),
-        field("label", &S::label, "as the source names it"),
-        field("phase", &S::phase, "of an LLM: prefill, decode_step or mixed"),
-        field("start_ns", &S::start_ns, "on the common clock"),
-        field("dur_ns", &S::dur_ns,
-              "its length on the main device: until the next step's first work, of the last step "
-              "until the end of its own"),
-        field("host_start_ns", &S::host_start_ns, "the range of the host that marks it"),
-        field("host_dur_ns", &S::host_dur_ns, "length of that range"),
-        field("devices", &S::devices, "the step on each device")};
+    return std::tuple{field("window", &S::window, "name of the window that is this step"),
+                      field("label", &S::label, "name of the step in the source"),
+                      field("phase", &S::phase, "for an LLM: prefill, decode_step or mixed"),
+                      field("start_ns", &S::start_ns, "start, on the common clock"),
+                      field("dur_ns", &S::dur_ns,
+                            "its length on the main device: until the first work of the next step; for the "
+                            "last step, until the end of its own work"),
+                      field("host_start_ns", &S::host_start_ns, "the range of the host that marks it"),
+                      field("host_dur_ns", &S::host_dur_ns, "length of that range"),
+                      field("devices", &S::devices, "the step on each device")};
   }
 };
 
@@ -132,13 +130,12 @@ struct StepsAnswer {
     using S = StepsAnswer;
     return std::tuple{
         field("source", &S::source,
-              "what tells the steps: profiler_step, engine_step, model_run, inference, annotation, "
-              "graph_launch, "
-              "period, none"),
+              "how the steps were found: profiler_step, engine_step, model_run, inference, annotation, "
+              "graph_launch, period, none"),
         field("count", &S::count, "all steps of the capture"),
         field("without_work", &S::without_work, "marked steps that launched no device work; not counted"),
-        field("confidence", &S::confidence, "of a period: share of the kernels that repeat after it"),
-        field("kernels_in_period", &S::kernels_in_period, "only of a period that was found in the kernels"),
+        field("confidence", &S::confidence, "for a period: share of the kernels that repeat after it"),
+        field("kernels_in_period", &S::kernels_in_period, "only for a period that was found in the kernels"),
         field("list", &S::list, "the first of them, of the whole capture")};
   }
 };
@@ -154,7 +151,7 @@ struct DescribedAs<analyze::Interval> {
     write_value(out, std::array{interval.begin, interval.end});
   }
   static void schema(ValueWriter& out, const char*) {
-    DescribedAs<std::array<int64_t, 2>>::schema(out, "[begin_ns, end_ns), on the common clock");
+    DescribedAs<std::array<int64_t, 2>>::schema(out, "[begin_ns, end_ns), start, on the common clock");
   }
 };
 

@@ -186,8 +186,8 @@ class Lender {
     }
     if (group.on_several_streams && !names_kernels(donor_keys_[best])) {
       fit.match.refused =
-          "the donor names no kernels, and the replay runs on several streams, so the place "
-          "of a kernel does not tell its op";
+          "the other run does not name its kernels, and the replay uses several streams, so the position of "
+          "a kernel does not tell its op";
       return fit;
     }
     NL_TRY(fit.match, match_capture(replay, donor_keys_[best], names()));
@@ -244,26 +244,28 @@ class Lender {
   static ShapesVerdict judge_shapes(const Fit& fit, const Repeated& group) {
     const ReplayMatch& match = fit.match;
     const auto batch = fit.graph->batch;
-    if (fit.is_tied) return {false, "not taken: several graphs of the donor fit equally well"};
+    if (fit.is_tied) return {false, "not used: several graphs of the other run match equally well"};
     if (match.other_geometry > 0)
       return {false,
-              fmt::format("not taken: {} launches of the donor have another size", match.other_geometry)};
+              fmt::format("not used: {} launches of the other run have another size", match.other_geometry)};
     if (match.by_name > 0 && match.by_class > 0)
-      return {false, fmt::format("not taken: {} kernels have another name than in the donor, as with another "
-                                 "batch size",
-                                 match.by_class)};
-    if (match.same_geometry > 0)
-      return {true, fmt::format("verified: {} launches have the size of the donor's", match.same_geometry)};
-    if (group.on_several_streams)
       return {false,
-              "not taken: the replay runs on several streams, so the order of equal kernels is not sure"};
+              fmt::format(
+                  "not used: {} kernels have another name than in the other run, as with another batch size",
+                  match.by_class)};
+    if (match.same_geometry > 0)
+      return {true, fmt::format("verified: {} launches have the same size as in the other run",
+                                match.same_geometry)};
+    if (group.on_several_streams)
+      return {false, "not used: the replay uses several streams, so the order of equal kernels is uncertain"};
     if (batch && group.requests && *batch == *group.requests)
       return {true, fmt::format("verified: recorded for a batch of {}, and the steps decode {}", *batch,
                                 *group.requests)};
     if (batch && group.requests && *batch < *group.requests)
-      return {false, fmt::format("not taken: recorded for a batch of {}, but the steps decode {}", *batch,
+      return {false, fmt::format("not used: recorded for a batch of {}, but the steps decode {}", *batch,
                                  *group.requests)};
-    return {true, "not verified: those of the donor; neither launch sizes nor batch sizes can be compared"};
+    return {true,
+            "not verified: those of the other run; neither launch sizes nor batch sizes can be compared"};
   }
 
   void assign(const Replay& replay, const Fit& fit, bool with_shapes) {
@@ -287,7 +289,7 @@ class Lender {
     if (answer.replays == 0) {
       answer.refused = "the run replays no graphs";
     } else if (donor_.kind == DonorKind::kNone) {
-      answer.refused = "the donor records no graph, and none of its kernels outside of graphs has an op";
+      answer.refused = "the other run records no graph, and none of its kernels outside of graphs has an op";
     }
     const auto share = [](int64_t part, int64_t whole) {
       return whole == 0 ? std::nullopt

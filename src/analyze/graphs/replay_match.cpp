@@ -64,12 +64,12 @@ void refuse_if_weak(ReplayMatch& match, int64_t launches) {
   const auto kernels = static_cast<int64_t>(match.kernels.size());
   const int64_t longer = std::max(kernels, launches);
   if (is_less(match.matched(), kLeastMatched, longer))
-    return refuse(match, fmt::format("{} of {} kernels of the replay match in order, against {} launches "
-                                     "of the donor: {} of the longer side, at least {:.0f} % must match",
+    return refuse(match, fmt::format("only {} of {} kernels of the replay match in order; the other run has "
+                                     "{} launches: {} of the longer side match, at least {:.0f} % must",
                                      match.matched(), kernels, launches, percent(match.matched(), longer),
                                      100 * kLeastMatched));
   if (is_less(match.by_name, kLeastByName, kernels))
-    refuse(match, fmt::format("the names of {} of {} kernels match, {}; at least {:.0f} % must",
+    refuse(match, fmt::format("the names of only {} of {} kernels match, {}; at least {:.0f} % must",
                               match.by_name, kernels, percent(match.by_name, kernels), 100 * kLeastByName));
 }
 
@@ -93,9 +93,11 @@ ReplayMatch match_by_place(std::span<const LaunchKey> replay, std::span<const La
   ReplayMatch out;
   out.kernels.resize(replay.size());
   if (replay.size() != donor.size()) {
-    refuse(out, fmt::format("the donor names no kernels, and it has {} launches where the replay has {} "
-                            "kernels",
-                            donor.size(), replay.size()));
+    refuse(
+        out,
+        fmt::format(
+            "the other run does not name its kernels, and it has {} launches where the replay has {} kernels",
+            donor.size(), replay.size()));
     return out;
   }
   for (size_t i = 0; i < replay.size(); i++) {
@@ -105,10 +107,9 @@ ReplayMatch match_by_place(std::span<const LaunchKey> replay, std::span<const La
   }
   const auto kernels = static_cast<int64_t>(replay.size());
   if (is_less(out.by_class, kLeastMatched, kernels))
-    refuse(out,
-           fmt::format("the donor names no kernels, and the kinds of {} of {} kernels fit its ops, {}; at "
-                       "least {:.0f} % must",
-                       out.by_class, kernels, percent(out.by_class, kernels), 100 * kLeastMatched));
+    refuse(out, fmt::format("the other run does not name its kernels, and only {} of {} kernels are of the "
+                            "same kind as its ops, {}; at least {:.0f} % must",
+                            out.by_class, kernels, percent(out.by_class, kernels), 100 * kLeastMatched));
   return out;
 }
 

@@ -162,7 +162,7 @@ Steady by_steps(const Timeline& run, const Device* device, const Steps& steps) {
     leave_out(steady,
               {"warm_up",
                {list[0].time.begin, steady.time.begin},
-               fmt::format("warm-up: {} of up to {}, against {} later", steps_text(steady.first_step),
+               fmt::format("warm-up: {} of up to {}, compared with {} later", steps_text(steady.first_step),
                            duration_text(*std::max_element(lengths.begin(), first)), duration_text(usual))});
   }
   leave_out(steady, {"tail",
@@ -219,7 +219,7 @@ Steady by_work(const Timeline& run, const Device& device) {
   if (much_shorter) {
     leave_out(steady,
               {"setup", {span.begin, dense.begin}, "little device work before the dense part: set-up"});
-    leave_out(steady, {"tail", {dense.end, span.end}, "little device work behind the dense part"});
+    leave_out(steady, {"tail", {dense.end, span.end}, "little device work after the dense part"});
   }
   leave_out(steady, {"tail", {span.end, run.capture.end}, "after the last work of the device"});
   return steady;

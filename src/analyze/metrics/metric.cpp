@@ -62,7 +62,7 @@ struct MetricValue {
     using M = MetricValue;
     return std::tuple{
         field("definition", &M::definition, "id/version"), field("unit", &M::unit, "ns, B, count, ratio, …"),
-        field_if_any("coverage", &M::coverage, "share of the kernel time that it is drawn from"),
+        field_if_any("coverage", &M::coverage, "share of the kernel time that the value is based on"),
         field_if_any("absent", &M::absent, "why there is no value"),
         field_if_any("value", &M::value, "in its unit")};
   }

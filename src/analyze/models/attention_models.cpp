@@ -61,7 +61,7 @@ Known<Sizes> dense_sizes(const Tensor* q, const Tensor* k, const Tensor* v, bool
 Known<Mask> usable_mask(Mask mask, const Sizes& sizes) {
   if (mask == Mask::kUnknown) return Absent{"whether the mask is causal is not in the source"};
   if (mask == Mask::kCausal && sizes.queries != sizes.keys) {
-    return Absent{"how a causal mask lies over unequal lengths is not in the source"};
+    return Absent{"how a causal mask covers unequal lengths is not in the source"};
   }
   return mask;
 }

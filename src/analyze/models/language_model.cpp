@@ -14,7 +14,7 @@ constexpr double kLargest = 1e15;  // no size of a model is larger; keeps produc
 
 Error bad_config(std::string message) {
   return {ErrorCode::kBadInput, "the model's config: " + std::move(message),
-          "give the config.json of a decoder as Hugging Face has it"};
+          "give the config.json of a decoder, as on Hugging Face"};
 }
 
 /// The first of the keys that is a number above 0.
@@ -70,7 +70,7 @@ Result<const WeightType*> weight_type_of(const Config& config) {
     said = bits == 4 ? "int4" : bits == 8 ? "int8" : method;
   }
   if (const WeightType* type = weight_type(said)) return type;
-  return bad_config(said.empty() ? "it names no data type of the weights"
+  return bad_config(said.empty() ? "it does not name the data type of the weights"
                                  : "the data type of the weights is not known: " + said);
 }
 
@@ -209,7 +209,7 @@ Bounds LanguageModel::active_parameters() const {
 }
 
 Result<LanguageModel> language_model(const Config& given) {
-  if (!given.is_object()) return bad_config("it is no JSON object");
+  if (!given.is_object()) return bad_config("it is not a JSON object");
   Config config = given;
   if (const auto text = given.find("text_config"); text != given.end() && text->is_object())
     config.update(*text);  // of a model that also sees

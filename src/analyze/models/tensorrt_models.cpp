@@ -69,7 +69,7 @@ Known<OpModel> pooling(const OpCall& call, const Json& layer) {
   Count size = 1;
   for (const auto& item : *window) {
     if (!item.is_number_unsigned() || item.get<uint64_t>() > INT32_MAX)
-      return Absent{"the window is no list of sizes"};
+      return Absent{"the window is not a list of sizes"};
     size = size * static_cast<int64_t>(item.get<uint64_t>());
   }
   return per_layer_output(call, size, "reduction");

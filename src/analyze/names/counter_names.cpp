@@ -11,7 +11,7 @@
 namespace nl::analyze {
 namespace {
 
-constexpr char kCounterHint[] = "the form is that of data/counters/counters.yaml";
+constexpr char kCounterHint[] = "write it like data/counters/counters.yaml";
 constexpr std::string_view kTools[] = {"ncu", "ncu-details", "nvprof", "dcgm", "rocprofv3"};
 
 Result<std::string> text_of(const YamlNode& node, const char* key, bool required, const std::string& file) {
@@ -76,7 +76,7 @@ Result<void> CounterNames::add(std::string_view text, const std::string& file) {
     NL_TRY(meaning.what, text_of(node, "what", true, file));
     NL_TRY(meaning.source, text_of(node, "source", true, file));
     if (this->meaning(meaning.id) < meanings_.size())
-      return yaml_error(file, node.line, "a meaning stands twice: " + meaning.id, kCounterHint);
+      return yaml_error(file, node.line, "a meaning appears twice: " + meaning.id, kCounterHint);
     const YamlNode* names = node.find("names");
     if (names == nullptr || !names->is_list() || names->items.empty())
       return yaml_error(file, node.line, "a meaning needs names", kCounterHint);

@@ -18,7 +18,7 @@ using Patterns = std::vector<std::shared_ptr<const re2::RE2>>;
 constexpr int kBuiltInRank = 1;
 constexpr int kUserRank = 0;
 constexpr double kMemoryTolerance = 0.015;  // drivers keep a part of the memory for themselves
-constexpr char kPeaksHint[] = "the form is that of data/hardware/peaks.yaml";
+constexpr char kPeaksHint[] = "write it like data/hardware/peaks.yaml";
 constexpr std::string_view kDtypes[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp16_acc32",
                                         "fp8",  "fp6",  "fp4",  "int8", "int4"};
 
@@ -282,7 +282,7 @@ bool PeakTable::has_name(const std::string& name) const {
 
 Known<DevicePeaks> PeakTable::find(const DeviceFacts& facts) const {
   if (facts.name.empty()) return Absent{"the source does not name the device"};
-  if (!has_name(facts.name)) return Absent{"no peaks known of " + facts.name};
+  if (!has_name(facts.name)) return Absent{"no peaks known for " + facts.name};
   std::optional<DevicePeaks> peaks;
   int rank = kBuiltInRank;
   for (const auto& entry : entries_) {
@@ -290,7 +290,8 @@ Known<DevicePeaks> PeakTable::find(const DeviceFacts& facts) const {
     peaks = peaks && entry->rank == rank ? shared(*peaks, entry->peaks) : entry->peaks;
     rank = entry->rank;
   }
-  if (!peaks) return Absent{"the name " + facts.name + " with its memory and units fits no known device"};
+  if (!peaks)
+    return Absent{"the name " + facts.name + " with this memory and these units matches no known device"};
   return *peaks;
 }
 

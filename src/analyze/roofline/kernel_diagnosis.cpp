@@ -97,15 +97,15 @@ bool is_aside(const Subject& subject) {
 MaybeStatement reference(const Subject& subject) {
   if (!is_reference(subject)) return {};
   return Statement{"reference",
-                   "By its name it is a reference kernel that checks the results of others. If so, its time "
-                   "says nothing of the product: look at the other kernels."};
+                   "Its name says that it is a reference kernel that checks the results of others. If so, "
+                   "its time says nothing about the product: look at the other kernels."};
 }
 
 MaybeStatement random_inputs(const Subject& subject) {
   if (!makes_random_numbers(subject)) return {};
   return Statement{
       "random_inputs",
-      "By its name it makes random numbers. As a rule these are inputs of the program, not its work."};
+      "Its name says that it makes random numbers. Usually these are inputs of the program, not its work."};
 }
 
 /// The number behind "_align" in the name of a kernel of CUTLASS or cuBLAS; nothing without one.
@@ -221,12 +221,11 @@ MaybeStatement time_share(const Subject& subject) {
 
 MaybeStatement short_launches(const Subject& subject) {
   if (!subject.is_short()) return {};
-  return Statement{
-      "short_launches",
-      fmt::format("A launch takes {} on average, about the least that any launch takes: too short for its "
-                  "counters to say much.",
-                  duration_text(static_cast<int64_t>(subject.mean_ns()))),
-      {{"mean_ns", subject.mean_ns()}}};
+  return Statement{"short_launches",
+                   fmt::format("A launch takes {} on average, about the shortest time that any launch takes: "
+                               "too short for its counters to say much.",
+                               duration_text(static_cast<int64_t>(subject.mean_ns()))),
+                   {{"mean_ns", subject.mean_ns()}}};
 }
 
 MaybeStatement few_sms(const Subject& subject) {
@@ -272,8 +271,8 @@ struct StallWords {
 constexpr std::array kStallWords = {
     StallWords{"long_scoreboard", "for loads from global or local memory"},
     StallWords{"short_scoreboard", "for shared memory or special functions"},
-    StallWords{"lg_throttle", "for room in the queue of global and local accesses"},
-    StallWords{"mio_throttle", "for room in the queue of shared memory"},
+    StallWords{"lg_throttle", "for a free place in the queue of global and local accesses"},
+    StallWords{"mio_throttle", "for a free place in the queue of shared memory"},
     StallWords{"math_pipe_throttle", "for a busy math pipe"},
     StallWords{"wait", "for the fixed latency of instructions"},
     StallWords{"drain", "for stores at the end of a warp"},
@@ -291,7 +290,8 @@ bool has_stalls(const Subject& subject) {
 /// Barriers have a statement of their own.
 std::string stall_text(const Subject& subject) {
   if (!has_stalls(subject))
-    return " What its warps wait for is not in the file: the raw page of a report of ncu --set full has it.";
+    return " The file does not say what its warps wait for: record with ncu --set full and export the raw "
+           "page.";
   const StallWords* largest = nullptr;
   for (const StallWords& one : kStallWords) {
     if (largest == nullptr || subject.stall(one.reason) > subject.stall(largest->reason)) largest = &one;
@@ -419,8 +419,8 @@ MaybeStatement local_memory(const Subject& subject) {
   const std::string with = registers ? fmt::format(" (it has {:.0f} registers per thread)", *registers) : "";
   const double until_compute = 1 - subject.kernel.sm_pct.value_or(0) / kPercent;
   return Statement{"local_memory",
-                   fmt::format("{} of the sectors that it accesses are local memory: registers that spill{}, "
-                               "or arrays of a thread that are indexed at run time.",
+                   fmt::format("{} of the sectors that it accesses are local memory: registers spill{}, or a "
+                               "thread has arrays that are indexed at run time.",
                                pct_of(local), with),
                    {{"local_sectors_share", local}},
                    subject.cost_of(std::clamp(until_compute, 0.0, local))};
@@ -469,8 +469,7 @@ MaybeStatement occupancy(const Subject& subject) {
   if (limit.empty() || subject.stall("long_scoreboard") < kLargeStall) return {};
   return Statement{
       "occupancy",
-      fmt::format("Its {} limit occupancy to {} ({} achieved), so that few warps are there to hide the "
-                  "waiting.",
+      fmt::format("Its {} limit occupancy to {} ({} achieved), so there are few warps to hide the waiting.",
                   limit, pct(*possible), pct(*achieved)),
       {{"theoretical_occupancy_pct", *possible}, {"achieved_occupancy_pct", *achieved}}};
 }

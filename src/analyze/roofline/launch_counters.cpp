@@ -138,7 +138,7 @@ Known<Operations> operations_of(const Values& values, const std::optional<int64_
   const TensorUse use = tensor_use(values);
   // Without tensor operations the sum would be far too low, so no figure is better than a wrong one.
   if (!has_tensor_counts && use == TensorUse::kSome)
-    return Absent{"tensor instructions ran, and no counter in the file counts their operations"};
+    return Absent{"tensor instructions ran, but no counter in the file counts their operations"};
   if (!has_tensor_counts && use != TensorUse::kNone) out.not_counted.insert("tensor");
   if (out.by_type.empty()) return Absent{"no counter of operations in the file"};
   return out;

@@ -194,11 +194,10 @@ ModelRoofAnswer model_roof(const ModelFacts& facts, const std::vector<ServingRow
     answer.rows.clear();
     return absent(
         "the steps are shorter than this model needs at the peaks of the device: it is another model, or "
-        "more "
-        "devices share it (label tensor_parallel)");
+        "more devices share it (label tensor_parallel)");
   }
   if (answer.rows.empty())
-    return absent("no step tells its tokens: say them by the labels phase and batch, and input_length");
+    return absent("no step says how many tokens it has: set the labels phase, batch and input_length");
   return answer;
 }
 

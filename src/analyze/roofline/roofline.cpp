@@ -117,7 +117,7 @@ std::string_view speed_of_light_name(SpeedOfLight speed) {
 Known<SpeedOfLight> speed_of_light(const Known<double>& sm_pct, const Known<double>& memory_pct) {
   return combine(sm_pct, memory_pct, [](double sm, double memory) -> Known<SpeedOfLight> {
     if (!std::isfinite(sm) || !std::isfinite(memory) || sm < 0 || memory < 0) {
-      return Absent{"a percentage is not a number from 0 on"};
+      return Absent{"a percentage is not a number of at least 0"};
     }
     if (std::max(sm, memory) < kBoundPct) return SpeedOfLight::kLatency;
     return sm >= memory ? SpeedOfLight::kCompute : SpeedOfLight::kMemory;

@@ -58,7 +58,7 @@ Known<int64_t> in_window(const Known<int64_t>& ns, const MetricSet& metrics) {
 }
 
 Known<int64_t> gain_of(const RuleSuggestion& suggestion, const MetricSet& metrics) {
-  if (!suggestion.gain) return Absent{"the metrics do not tell"};
+  if (!suggestion.gain) return Absent{"the metrics do not give a value"};
   return in_window(whole_ns(suggestion.gain->number(metrics)), metrics);
 }
 

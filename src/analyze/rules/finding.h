@@ -38,7 +38,7 @@ struct FindingSuggestion {
     using F = FindingSuggestion;
     return std::tuple{field("suggestion", &F::suggestion, "its number, from 1"),
                       field("text", &F::text, "what to try"),
-                      field_known("gain_ns", &F::gain_ns, "time of the window that it would save"),
+                      field_known("gain_ns", &F::gain_ns, "time of the window that this would save"),
                       field("at_most", &F::at_most, "the gain is an upper bound")};
   }
 };
@@ -66,10 +66,11 @@ struct Finding {
         field("at_stake_ns", &F::at_stake_ns, "time of the window that it is about"),
         field("evidence", &F::evidence, "figures that it rests on"),
         field("promised_ns", &F::promised_ns,
-              "time of the window that it may save and that no finding before promises; the sum over "
-              "a device's findings is at most the window"),
+              "time of the window that it may save and that no earlier finding promises; over all findings "
+              "of a device, the sum is at most the window"),
         field("shared_with", &F::shared_with,
-              "rules that promise a part of the same time, if it promises less than its gain"),
+              "rules that promise a part of the same time, if this finding therefore promises less than its "
+              "gain"),
         field(
             "proof", &F::proof,
             "how gains promised by this rule compare with gains measured on pairs of runs; unproved without "
@@ -89,8 +90,8 @@ struct Abstention {
     using A = Abstention;
     return std::tuple{field("rule", &A::rule, "id of the rule"),
                       field("rule_version", &A::rule_version, "raised when the rule changes"),
-                      field("metric", &A::metric, "that is absent; null if all are there"),
-                      field("reason", &A::reason, "why it could not be asked")};
+                      field("metric", &A::metric, "metric that is absent; null if none is"),
+                      field("reason", &A::reason, "why the rule could not be evaluated")};
   }
 };
 
@@ -100,7 +101,7 @@ struct Evaluation {
 
   static constexpr auto fields() {
     return std::tuple{field("findings", &Evaluation::findings, "most time at stake first"),
-                      field("abstentions", &Evaluation::abstentions, "rules that could not be asked")};
+                      field("abstentions", &Evaluation::abstentions, "rules that could not be evaluated")};
   }
 };
 

@@ -55,7 +55,7 @@ Known<Gain> gain_of(const Rule& rule, const Finding& finding, int64_t suggestion
     const Known<double> own = combine(was, is, [](double a, double b) { return a - b; });
     const double whole_ns = before.unit_ns - after.unit_ns;
     if (own) gain.own_ns = *own;
-    if (!own) gain.note = "the gain is that of the whole: " + own.reason();
+    if (!own) gain.note = "the gain is that of the whole unit of work: " + own.reason();
     gain.gained_ns = std::min(own.value_or(whole_ns), whole_ns);
     gain.ratio = gain.gained_ns / promised_ns;
     gain.held = is_bound(promised_ns, std::min(gain.gained_ns, least_ns.value_or(gain.gained_ns)));

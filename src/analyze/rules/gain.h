@@ -56,20 +56,20 @@ struct Gain {
   static constexpr auto fields() {
     using G = Gain;
     return std::tuple{
-        field("rule", &G::rule, "that promised it"),
+        field("rule", &G::rule, "rule that promised the gain"),
         field("rule_version", &G::rule_version, "of the rule"),
-        field("device", &G::device, "that it was promised for"),
+        field("device", &G::device, "device that it was promised for"),
         field("promised_ns", &G::promised_ns, "the rule's largest gain, for a unit of work"),
         field("own_ns", &G::own_ns,
-              "how much shorter the time became that the rule is about; null if the run after cannot tell"),
+              "how much shorter the time became that the rule is about; null if the later run cannot tell"),
         field("gained_ns", &G::gained_ns,
               "the smaller of own_ns and what the unit of work gained as a whole"),
-        field("ratio", &G::ratio, "gained of promised"),
+        field("ratio", &G::ratio, "gained divided by promised"),
         field("held", &G::held, "promised_ns is at least gained_ns, or the low end of its interval"),
         field("covers_whole", &G::covers_whole,
-              "it is also at least the gain of the whole unit of work: the stricter test, fair if nothing "
-              "else was changed"),
-        field("note", &G::note, "what to know of this figure")};
+              "the promise is also at least the gain of the whole unit of work: a stricter test, fair if "
+              "nothing else was changed"),
+        field("note", &G::note, "remark on this figure")};
   }
 };
 
@@ -93,11 +93,11 @@ struct RuleScore {
     return std::tuple{field("rule", &S::rule, "id of the rule"),
                       field("rule_version", &S::rule_version, "of the rule"),
                       field("pairs", &S::pairs, "pairs of runs in which it promised something"),
-                      field("held", &S::held, "pairs in which the promise was at least what was gained"),
+                      field("held", &S::held, "pairs in which the promise was at least as large as the gain"),
                       field("covers_whole", &S::covers_whole,
                             "pairs in which it was at least the gain of the whole unit of work"),
-                      field("median_ratio", &S::median_ratio, "median of gained to promised"),
-                      field("verdict", &S::verdict, "on the rule")};
+                      field("median_ratio", &S::median_ratio, "median of gained divided by promised"),
+                      field("verdict", &S::verdict, "verdict on the rule")};
   }
 };
 

@@ -151,7 +151,7 @@ class RangeLint {
   int64_t ranges_ = 0;
   std::map<std::string, int64_t> known_, unknown_;
   std::vector<Interval> covered_;
-  Fault unclosed_{"unbalanced", "begun and not ended, or ended and not begun"};
+  Fault unclosed_{"unbalanced", "begun but not ended, or ended but not begun"};
   Fault unnamed_{"unnamed", "the name is empty"};
   Fault crossing_{"crossing", "ends after the range around it, so that the two do not nest"};
 };

@@ -309,7 +309,7 @@ class Draft {
       if (!adds) {
         fault(evidence_line_,
               "evidence " + std::to_string(i + 1) + " is not independent: " + rule_.evidence[i].value.text(),
-              "each evidence names a metric that no other one names");
+              "each evidence must use a metric that no other one uses");
       }
     }
   }

@@ -43,7 +43,7 @@ Result<void> add_rules(RuleSet& set, std::vector<Rule> rules) {
                                    [&](const Rule& rule) { return rule.id == rules[i].id; });
     if (twin != rules.begin() + static_cast<std::ptrdiff_t>(i)) {
       return Error{ErrorCode::kConflict,
-                   "two rules are called " + rules[i].id + ": " + twin->origin + ", " + rules[i].origin};
+                   "two rules have the id " + rules[i].id + ": " + twin->origin + ", " + rules[i].origin};
     }
   }
   set.rules.reserve(before + rules.size());

@@ -137,7 +137,7 @@ class Report {
   std::string absent_reason() const {
     if (calls_.empty()) return "no collectives in the window";
     if (ranks_.size() < 2) return "the run has one rank: nothing to compare with";
-    return syncing_ == 0 ? "no collective of several ranks matches" : "";
+    return syncing_ == 0 ? "no collective was found on several ranks" : "";
   }
 
   void add_call(const CollectiveCall& call) {

@@ -87,8 +87,8 @@ void add_conversions(EngineLayers& out) {
   std::string text = conversions_text(out);
   if (share_of_sum(out.quantize_ns, out) >= kMuchConversion)
     text +=
-        " Tensors that stay in the narrow type from layer to layer need none of them; see where Q/DQ nodes "
-        "stand.";
+        " Tensors that keep the narrow type from layer to layer need none of them; check where the Q/DQ "
+        "nodes are.";
   out.remarks.push_back({"conversions", text});
 }
 
@@ -142,8 +142,8 @@ void add_flat_profile(EngineLayers& out, const std::vector<TimedLayer>& timed) {
                   with_time, percent_text(share_of_sum(longest, out)));
   if (const int64_t usual = usual_layer_ns(timed); usual < kSmallLayerNs)
     text += fmt::format(
-        " They are small layers (median {}), near what a launch takes by itself; a larger batch would "
-        "fill them.",
+        " They are small layers (median {}), not much longer than a launch itself; a larger batch would fill "
+        "them.",
         duration_text(usual));
   out.remarks.push_back({"flat_profile", text});
 }
@@ -161,10 +161,9 @@ void add_fp32(EngineLayers& out, const std::vector<TimedLayer>& timed) {
   }
   if (matrix == 0 || static_cast<double>(fp32) < kNearlyAll * static_cast<double>(matrix)) return;
   out.remarks.push_back(
-      {"fp32_engine",
-       fmt::format("All layers read and write fp32, the convolutions and products ({} of the time) too. "
-                   "Build the engine with --fp16 if its accuracy allows.",
-                   percent_text(share_of_sum(matrix, out)))});
+      {"fp32_engine", fmt::format("All layers read and write fp32, also the convolutions and products ({} of "
+                                  "the time). Build the engine with --fp16 if the accuracy allows it.",
+                                  percent_text(share_of_sum(matrix, out)))});
 }
 
 }  // namespace

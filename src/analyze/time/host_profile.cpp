@@ -166,11 +166,10 @@ void add_missing_device(HostProfile& out, const Timeline& run) {
   out.can_judge = false;
   out.remarks.push_back(
       {"device_not_recorded",
-       fmt::format(
-           "The file holds no device work, but {} shows that the job uses a device. Times of ops are then "
-           "those of the host alone, and the file cannot tell what limits the run. Record the device as "
-           "well (with PyTorch: ProfilerActivity.CUDA).",
-           *sign)});
+       fmt::format("The file holds no device work, but {} shows that the job uses a device. The times of ops "
+                   "are those of the host alone, so the file cannot tell what limits the run. Record the "
+                   "device as well (with PyTorch: ProfilerActivity.CUDA).",
+                   *sign)});
 }
 
 /// Ranges of collectives that run on the host, such as those of gloo.
@@ -220,13 +219,11 @@ void add_slow_calls(HostProfile& out, const HostOps& ops) {
   const std::string times = least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
   out.remarks.push_back(
       {"slow_calls",
-       fmt::format(
-           "{} single slow call{} hold{} {} ({} of the time of ops), at {} times the median of their own op: "
-           "{}. Probably the thread was not running, which the file does not record. Sums of these ops are "
-           "no "
-           "measure of them.",
-           slow.size(), slow.size() == 1 ? "" : "s", slow.size() == 1 ? "s" : "", duration_text(sum),
-           percent_text(ratio_of(sum, ops.sum_ns())), times, listed_names(names))});
+       fmt::format("{} single slow call{} take{} {} ({} of the time of ops), at {} times the median of their "
+                   "own op: {}. Probably the thread was not running, which the file does not record. Do not "
+                   "judge these ops by their sums.",
+                   slow.size(), slow.size() == 1 ? "" : "s", slow.size() == 1 ? "s" : "", duration_text(sum),
+                   percent_text(ratio_of(sum, ops.sum_ns())), times, listed_names(names))});
   const auto [op_class, share] = ops.usual_class();
   out.compute_words = fmt::format("ops on the host; by the medians of their calls mostly {} ({})",
                                   op_class_name(op_class), percent_text(share));
@@ -268,8 +265,7 @@ void add_parallel_mode(HostProfile& out, const Timeline& run, const HostOps& ops
   const int64_t edges = edges_ns(ops);
   std::string text =
       "The ops ran on another thread than the runs that they belong to, as in the parallel mode of "
-      "execution, but they "
-      "never overlap, so the mode brings nothing here.";
+      "execution, but they never overlap, so the mode does not help here.";
   if (ratio_of(edges, ops.window_ns()) >= 0.05)
     text += fmt::format(
         " {} of the runs ({} of the window) lie before their first or after their last op: that looks "
@@ -349,9 +345,8 @@ void add_unfused_ops(HostProfile& out, const HostOps& ops) {
   out.remarks.push_back(
       {"graph_not_optimised",
        fmt::format(
-           "Graph optimisation seems to be off: {} stand as ops of their own ({} of the time of ops, by the "
-           "medians of "
-           "their calls), which ONNX Runtime fuses into the ops before them at its level ORT_ENABLE_ALL.",
+           "Graph optimisation seems to be off: {} run as separate ops ({} of the time of ops, by the "
+           "medians of their calls). With ORT_ENABLE_ALL, ONNX Runtime fuses them into the ops before them.",
            listed_names(unfused.types()), percent_text(unfused.share()))});
 }
 

@@ -40,7 +40,7 @@ std::string copy_words(const MetricSet& metrics) {
       {known_ns(metrics, Metric::d2d_time), "inside the device or between devices"}};
   const auto most = std::max_element(std::begin(ways), std::end(ways),
                                      [](const auto& a, const auto& b) { return a.first < b.first; });
-  const std::string words = "copies that nothing hides";
+  const std::string words = "copies while nothing else runs";
   return most->first == 0 ? words : words + ", most of them " + most->second;
 }
 
@@ -63,7 +63,7 @@ std::vector<Limiter> limiters(const MetricSet& metrics, bool is_host) {
   std::vector<Limiter> list = {
       {"compute", known_ns(metrics, Metric::compute_time), 0, compute_words(metrics, is_host)},
       {"exposed_comm", known_ns(metrics, Metric::exposed_comm_time), 0,
-       "communication that no compute hides"},
+       "communication while no compute runs"},
       {"exposed_copy", known_ns(metrics, Metric::exposed_copy_time), 0, copy_words(metrics)},
       {"host", 0, 0, "the device waits for the host to launch: ops, interpreter and launch calls"}};
   Limiter& host = list.back();

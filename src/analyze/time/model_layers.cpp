@@ -21,8 +21,9 @@ constexpr double kUneven = 1.5;             // times the median
 constexpr size_t kLeastForUneven = 3;       // of two layers the median says nothing
 constexpr double kLeastUnevenShare = 0.01;  // of the time, from which a slow layer is worth a sentence
 
-constexpr char kNoNames[] = "the file names no layers: no nn.Module frames, ranges or ops that tell them";
-constexpr char kNoWork[] = "no work of the window was launched in a layer that the file names";
+constexpr char kNoNames[] =
+    "the file does not name layers: it has no nn.Module frames, and no ranges or ops with names of layers";
+constexpr char kNoWork[] = "no work of the window was launched in a named layer";
 
 std::optional<double> part_of(int64_t ns, int64_t whole) {
   if (whole == 0) return std::nullopt;

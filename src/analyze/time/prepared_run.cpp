@@ -71,7 +71,7 @@ void keep_measured_steps(Steady& steady, const Steps& steps, size_t warm_up) {
                  "iterations run only to warm up");
   for (size_t i = warm_up + 1; i < list.size(); i++)
     leave_out_part(steady, "between_iterations", {list[i - 1].time.end, list[i].time.begin},
-                   "between the measured iterations, where the pass without the profiler had its turns");
+                   "between the measured iterations, while iterations without the profiler ran");
   std::stable_sort(steady.outside.begin(), steady.outside.end(),
                    [](const OutsidePart& a, const OutsidePart& b) { return a.time.begin < b.time.begin; });
 }
