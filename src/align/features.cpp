@@ -12,10 +12,10 @@ Result<void> check(const Sequence& sequence) {
   if (groups + sequence.nodes.size() > kMost) return Error{ErrorCode::kLimit, "too many nodes to align"};
   const auto fine = [groups](uint32_t parent) { return parent == kNone || parent < groups; };
   for (const Group& group : sequence.groups) {
-    if (!fine(group.parent)) return Error{ErrorCode::kBadInput, "a group has a parent that is not there"};
+    if (!fine(group.parent)) return Error{ErrorCode::kBadInput, "a group has a parent that does not exist"};
   }
   for (const Node& node : sequence.nodes) {
-    if (!fine(node.parent)) return Error{ErrorCode::kBadInput, "a node has a parent that is not there"};
+    if (!fine(node.parent)) return Error{ErrorCode::kBadInput, "a node has a parent that does not exist"};
   }
   return {};
 }

@@ -38,8 +38,9 @@ Capability perf_capability(std::string name, const std::string& what, int failed
 Capability hardware_counters() {
   const int failed = try_perf_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
   if (failed != ENOENT && failed != EOPNOTSUPP)
-    return perf_capability("hardware_counters", "cycles and the like", failed);
-  return {"hardware_counters", false, "the processor shows none: a virtual machine without them",
+    return perf_capability("hardware_counters", "cycles and similar counters", failed);
+  return {"hardware_counters", false,
+          "the processor shows none: this is probably a virtual machine without them",
           "use a machine, or an instance type, with a virtual PMU"};
 }
 
@@ -80,7 +81,7 @@ std::vector<Capability> capabilities(const Environment& surroundings) {
   return {
       perf_capability("cpu_sampling", "samples by the software clock",
                       try_perf_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false)),
-      perf_capability("context_switches", "when threads stop and go on",
+      perf_capability("context_switches", "when threads stop and continue",
                       try_perf_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, true)),
       hardware_counters(),
       nvidia_driver(),

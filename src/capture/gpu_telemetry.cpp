@@ -47,7 +47,7 @@ class NvmlDevices {
     const bool is_given = surroundings.has(kNvmlVariable);
     nvml->path_ = is_given ? surroundings.get(kNvmlVariable) : "libnvidia-ml.so.1";
     nvml->library_ = dlopen(nvml->path_.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (nvml->library_ == nullptr) return Error{ErrorCode::kUnavailable, nvml->path_ + " is not there"};
+    if (nvml->library_ == nullptr) return Error{ErrorCode::kUnavailable, nvml->path_ + " does not exist"};
     if (!nvml->find_functions()) return Error{ErrorCode::kUnavailable, nvml->path_ + " lacks functions"};
     if (nvml->init_() != 0) return Error{ErrorCode::kUnavailable, nvml->path_ + " finds no driver"};
     nvml->is_ready_ = true;

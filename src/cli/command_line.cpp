@@ -149,7 +149,7 @@ Result<json> parameters_of(const RawValues& values, const json& schema) {
       const bool fits = number && *number >= property.value("minimum", INT64_MIN) &&
                         *number <= property.value("maximum", INT64_MAX);
       if (!fits) {
-        return Error{ErrorCode::kBadInput, fmt::format("{} takes a whole number from {} to {}, not: {}",
+        return Error{ErrorCode::kBadInput, fmt::format("{} must be a whole number from {} to {}, not: {}",
                                                        flag_name(name), property.value("minimum", INT64_MIN),
                                                        property.value("maximum", INT64_MAX), value.text)};
       }
@@ -230,7 +230,8 @@ class Call {
   int run(const Operation& operation, const json& given, bool with_next) {
     const json parameters = with_brief(without_dash(operation, given));
     if (parameters.contains("budget") && !global_.json)
-      return fail(operation.name, Error{ErrorCode::kBadInput, "--budget is for JSON answers", "add --json"});
+      return fail(operation.name,
+                  Error{ErrorCode::kBadInput, "--budget works only with --json", "add --json"});
     const bool raw_rows = writes_raw(operation, parameters);
     if (!global_.json && raw_rows)
       context_.bytes = ::isatty(STDOUT_FILENO) != 0 ? write_to_terminal : write_stdout;
@@ -313,19 +314,15 @@ class Call {
 };
 
 constexpr char kIntroduction[] =
-    "NeuroLens turns profiles of AI inference into exact, comparable, auditable runs.\n"
-    "\n"
-    "  neurolens demo                     see what it tells, with simulated traces\n"
-    "  neurolens trace.json.gz            import a profile and show it\n"
-    "  neurolens view trace.json.gz       open its report in the browser\n"
-    "  neurolens runs                     list what is in the ledger\n"
-    "  neurolens query @latest \"SELECT …\"  ask for anything else\n";
+    "NeuroLens turns profiles of AI inference into exact, comparable, auditable runs.\n\n  neurolens demo    "
+    "                 see what it can tell, on simulated traces\n  neurolens trace.json.gz            import "
+    "a profile and show it\n  neurolens view trace.json.gz       open its report in the browser\n  neurolens "
+    "runs                     list what is in the ledger\n  neurolens query @latest \"SELECT …\"  ask for "
+    "anything else\n";
 
 std::string footer() {
   return "A run is an id (its first characters), a tag, @latest, @latest~1, @baseline:NAME, a bundle folder, "
-         "or "
-         "the path of a profile.\n"
-         "Help for one verb: neurolens VERB --help";
+         "or the path of a profile.\nHelp for one command: neurolens VERB --help";
 }
 
 /// Advice for users who have no run yet. It only looks at the folder and creates no ledger.
@@ -333,9 +330,8 @@ std::string first_steps(const GlobalOptions& global) {
   const std::string folder =
       global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
   if (!folder.empty() && !list_folder(folder + "/runs").empty()) return "";
-  return "\nThe ledger is empty. Start with one of\n"
-         "  neurolens demo     simulated traces, analysed and compared in seconds; no network, no GPU\n"
-         "  neurolens FILE     a profile of yours\n";
+  return "\nThe ledger is empty. Start with one of\n  neurolens demo     simulated traces, analysed and "
+         "compared in seconds; no network, no GPU\n  neurolens FILE     your own profile\n";
 }
 
 /// The verb that a word was probably meant to be; null if none is close.
@@ -354,7 +350,7 @@ const Operation* nearest_verb(const std::string& word) {
 
 /// The error for a first word that is neither a verb nor a file; behind it stands what was typed after it.
 Error unknown_word(const std::vector<std::string>& words) {
-  Error error{ErrorCode::kBadInput, "no verb and no file is called: " + words.front()};
+  Error error{ErrorCode::kBadInput, "there is no command and no file named: " + words.front()};
   const Operation* const nearest = nearest_verb(words.front());
   if (nearest == nullptr) return error;
   error.hint = "did you mean: neurolens " + std::string(nearest->name);
@@ -372,7 +368,7 @@ void add_global_options(CLI::App& app, GlobalOptions& global) {
   app.add_option("--ledger", global.ledger,
                  "folder of the ledger (default: $NEUROLENS_LEDGER or the user's data folder)")
       ->type_name("DIR");
-  app.add_flag("--json", global.json, "one JSON envelope on standard output");
+  app.add_flag("--json", global.json, "one JSON answer on standard output");
   app.add_flag("-q,--quiet", global.quiet, "no progress, warnings or suggestions");
   app.add_option("--color", global.color, "colours")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -381,9 +377,10 @@ void add_global_options(CLI::App& app, GlobalOptions& global) {
 
 /// For what takes a budget.
 void add_brief(CLI::App& app, GlobalOptions& global) {
-  app.add_flag("--brief", global.brief,
-               fmt::format("what matters most: with --json a budget of {} tokens; of analyze a short text",
-                           kBriefTokens));
+  app.add_flag(
+      "--brief", global.brief,
+      fmt::format("only what matters most: with --json a budget of {} tokens; for analyze a short text",
+                  kBriefTokens));
 }
 
 struct Command {
@@ -553,7 +550,7 @@ int run_command_line(int argc, char** argv) {
   try {
     return parse_and_run(argc, argv);
   } catch (const std::exception& e) {
-    say("neurolens: a bug of ours: {}\n  please report it with the command and, if you can, the input\n",
+    say("neurolens: a bug in neurolens: {}\n  please report it with the command and, if you can, the input\n",
         e.what());
     return kExitBug;
   }

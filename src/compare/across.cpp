@@ -195,8 +195,8 @@ AcrossDevice device_of(const analyze::MeasuredDevice& device) {
 }
 
 std::string words_of(bool by_op, Mode mode) {
-  const std::string level = by_op ? "by op, since kernels of different makers have nothing in common"
-                                  : "by class, since the backends share neither kernels nor ops";
+  const std::string level = by_op ? "by op, because kernels of different makers have nothing in common"
+                                  : "by class, because the backends share neither kernels nor ops";
   return (mode == Mode::kOtherBackend ? "another backend: compared " : "other hardware: compared ") + level;
 }
 

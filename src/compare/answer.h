@@ -75,22 +75,23 @@ struct ComparedSide {
   static constexpr auto fields() {
     using S = ComparedSide;
     return std::tuple{
-        field("run_id", &S::run_id, "the run that stands for this side: the one with the middle window"),
+        field("run_id", &S::run_id, "the run that represents this side: the one with the median window"),
         field("runs", &S::runs, "ids of all runs of this side"),
         field("files", &S::files,
-              "names of the profiles that the run was imported from, without folders; empty if nobody knows"),
+              "names of the profiles that the run was imported from, without folders; empty if not known"),
         field("model", &S::model, "label of the run; null if it has none"),
         field("source", &S::source, "what the times are made of: device, host, layers, replays or ranges"),
-        field("device", &S::device, "the device that is looked at; null for layers and replays"),
+        field("device", &S::device, "the device that is compared; null for layers and replays"),
         field("window", &S::window,
               "name of the window: steps, steady, whole, step:N, a phase or an annotation"),
-        field("unit", &S::unit, "what times are given for: capture, step, range, inference or replay"),
-        field("units", &S::units, "how many of them the window has"),
-        field("warm_up_left_out", &S::warm_up_left_out, "steps at the begin that do not count"),
-        field("total_ns", &S::total_ns, "length of the window, of all units together"),
+        field("unit", &S::unit,
+              "the unit that times are given for: capture, step, range, inference or replay"),
+        field("units", &S::units, "number of units in the window"),
+        field("warm_up_left_out", &S::warm_up_left_out, "steps at the beginning that do not count"),
+        field("total_ns", &S::total_ns, "length of the window, all units together"),
         field("window_ns", &S::window_ns, "length of one unit of the window"),
         field_if_any("strip", &S::strip,
-                     "for pictures: the window in equal stretches of time, each with the ns of compute, "
+                     "for pictures: the window cut into equal pieces of time, each with the ns of compute, "
                      "exposed communication, exposed copies and idle time"),
         field_if_any("strip_ns", &S::strip_ns, "from the begin to the end of the strip")};
   }
@@ -109,12 +110,13 @@ struct Factor {
   std::optional<std::string> base, next;
   std::optional<std::string> words;
   static constexpr auto fields() {
-    return std::tuple{field("name", &Factor::name, "what ought to be equal"),
-                      field("state", &Factor::state, "whether it is"),
-                      field("score", &Factor::score, "1 takes nothing away, 0 forbids the comparison"),
-                      field("base", &Factor::base, "what the base says; null if it is not known"),
-                      field("new", &Factor::next, "what the new side says; null if it is not known"),
-                      field("words", &Factor::words, "why it matters; null if it is equal")};
+    return std::tuple{
+        field("name", &Factor::name, "what should be equal"),
+        field("state", &Factor::state, "whether it is"),
+        field("score", &Factor::score, "factor from 0 to 1: 1 changes nothing, 0 forbids the comparison"),
+        field("base", &Factor::base, "what the base says; null if it is not known"),
+        field("new", &Factor::next, "what the new side says; null if it is not known"),
+        field("words", &Factor::words, "why it matters; null if it is equal")};
   }
 };
 
@@ -125,8 +127,8 @@ struct ComparabilityScore {
   static constexpr auto fields() {
     using S = ComparabilityScore;
     return std::tuple{field("score", &S::score, "product of the scores of the factors, from 0 to 1"),
-                      field("floor", &S::floor, "below it no verdict is given"),
-                      field("factors", &S::factors, "what was looked at")};
+                      field("floor", &S::floor, "below this no verdict is given"),
+                      field("factors", &S::factors, "what was checked")};
   }
 };
 
@@ -143,19 +145,19 @@ struct Statistics {
   static constexpr auto fields() {
     using S = Statistics;
     return std::tuple{
-        field("verdict", &S::verdict, "what the runs show of this figure"),
+        field("verdict", &S::verdict, "what the runs show about this figure"),
         field("base", &S::base, "values of the runs of the base, in ns"),
         field("new", &S::next, "values of the runs of the new side, in ns"),
         field("ratio_interval", &S::ratio_interval, "of the ratio; null with too few runs"),
         field_maybe_endless("ratio", &S::ratio,
-                            "new over base by Hodges and Lehmann; null if it is infinite"),
+                            "new divided by base, by Hodges and Lehmann; null if it is infinite"),
         field_if_any("ratio_of_medians", &S::ratio_of_medians, "new over base"),
         field_if_any("shift_ns", &S::shift_ns, "new minus base by Hodges and Lehmann"),
-        field_if_any("cliffs_delta", &S::cliffs_delta, "from -1 to 1: how far the values lie apart"),
-        field_if_any("p", &S::p, "of the rank test of Mann and Whitney"),
+        field_if_any("cliffs_delta", &S::cliffs_delta, "from -1 to 1: how far apart the values are"),
+        field_if_any("p", &S::p, "p of the rank test of Mann and Whitney"),
         field_if_any("p_adjusted", &S::p_adjusted, "p, adjusted for the number of tests of one level"),
-        field_if_any("runs_needed", &S::runs_needed, "runs a side that would probably decide"),
-        field_if_any("more_runs", &S::more_runs, "how many of them are missing"),
+        field_if_any("runs_needed", &S::runs_needed, "runs on each side that would probably decide"),
+        field_if_any("more_runs", &S::more_runs, "how many of these runs are missing"),
         field_if_any("reason", &S::reason, "why nothing is shown")};
   }
 };
@@ -198,7 +200,7 @@ struct WindowStatistics : Statistics {
             field("practical_bound", &S::practical_bound, "smaller changes of the ratio do not matter"),
             field("values", &S::values, "the window of each run"),
             field("within_one_run", &S::within_one_run,
-                  "steps of the run that stands for the side; null with less than two")});
+                  "steps of the run that represents the side; null with fewer than two")});
   }
 };
 
@@ -217,14 +219,15 @@ struct PartRow {
   std::optional<RunValues> values;
   static constexpr auto fields() {
     using S = PartRow;
-    return std::tuple{field("kind", &S::kind, "what the time was spent on"),
-                      field("name", &S::name, "class of compute, cause of idle time, or the kind again"),
-                      field("words", &S::words, "the same for people"),
-                      field("base_ns", &S::base_ns, "time of the base"),
-                      field("new_ns", &S::new_ns, "time of the new side"),
-                      field("delta_ns", &S::delta_ns, "new minus base"),
-                      field_if_any("statistics", &S::statistics, "if the part is large enough to be judged"),
-                      field_if_any("values", &S::values, "for pictures: its time in each run")};
+    return std::tuple{
+        field("kind", &S::kind, "what the time was spent on"),
+        field("name", &S::name, "class of compute, cause of idle time, or the kind again"),
+        field("words", &S::words, "the same, in words"),
+        field("base_ns", &S::base_ns, "time of the base"),
+        field("new_ns", &S::new_ns, "time of the new side"),
+        field("delta_ns", &S::delta_ns, "new minus base"),
+        field_if_any("statistics", &S::statistics, "the verdict, if the part is large enough to be tested"),
+        field_if_any("values", &S::values, "for pictures: its time in each run")};
   }
 };
 
@@ -240,7 +243,7 @@ struct WorkAmount {
     return std::tuple{field("names", &S::names, "full names; several if work was fused or split"),
                       field("calls", &S::calls, "in the whole window"),
                       field("calls_per_unit", &S::calls_per_unit, "in one unit of the window"),
-                      field("time_ns", &S::time_ns, "share of the window that belongs to it alone"),
+                      field("time_ns", &S::time_ns, "share of the window in which only this work ran"),
                       field("mean_ns", &S::mean_ns, "duration of one call")};
   }
 };
@@ -275,23 +278,24 @@ struct ChangeRow {
   static constexpr auto fields() {
     using S = ChangeRow;
     return std::tuple{
-        field("kind", &S::kind, "what became of the work"),
+        field("kind", &S::kind, "what happened to the work"),
         field("name", &S::name, "short name"),
         field("class", &S::op_class, "what the work does: gemm, attention, copy …"),
         field("op", &S::op, "the op that launched it; null if it is not known"),
         field("base", &S::base, "null if the base has none of it"),
         field("new", &S::next, "null if the new side has none of it"),
         field("delta_ns", &S::delta_ns, "new minus base"),
-        field("by_calls_ns", &S::by_calls_ns, "more or fewer calls, at the time that one took in the base"),
+        field("by_calls_ns", &S::by_calls_ns,
+              "part of the difference from more or fewer calls, at the time of one call in the base"),
         field("by_duration_ns", &S::by_duration_ns, "the rest of the difference"),
-        field("moved", &S::moved, "matched pieces at another place"),
-        field("reshaped", &S::reshaped, "matched pieces with other shapes"),
+        field("moved", &S::moved, "matched pieces of work at another place"),
+        field("reshaped", &S::reshaped, "matched pieces of work with other shapes"),
         field("match_confidence", &S::match_confidence,
-              "from 0 to 1, weighted by time; null without a match"),
-        field("metrics", &S::metrics, "counters of its kernels; empty if nobody measured them"),
-        field_if_any("statistics", &S::statistics, "if the row can be judged"),
+              "how sure the match is, from 0 to 1, weighted by time; null without a match"),
+        field("metrics", &S::metrics, "counters of its kernels; empty if not measured"),
+        field_if_any("statistics", &S::statistics, "the verdict, if the row can be tested"),
         field_if_any("values", &S::values, "for pictures: its time in each run"),
-        field_if_any("p_adjusted", &S::p_adjusted, "that of the statistics, not rounded")};
+        field_if_any("p_adjusted", &S::p_adjusted, "the verdict of the statistics, not rounded")};
   }
 };
 
@@ -303,7 +307,7 @@ struct GroupRow {
   int64_t delta_ns = 0;
   static constexpr auto fields() {
     using S = GroupRow;
-    return std::tuple{field("name", &S::name, "null: work that belongs to none"),
+    return std::tuple{field("name", &S::name, "name; null: work that belongs to none"),
                       field("base_ns", &S::base_ns, "time of the base"),
                       field("new_ns", &S::new_ns, "time of the new side"),
                       field("base_calls", &S::base_calls, "in the whole window"),
@@ -329,8 +333,8 @@ struct DeviceTimes {
   static constexpr auto fields() {
     using S = DeviceTimes;
     return std::tuple{field("compute_ns", &S::compute_ns, "time in compute"),
-                      field("exposed_comm_ns", &S::exposed_comm_ns, "communication that no compute hides"),
-                      field("exposed_copy_ns", &S::exposed_copy_ns, "copies that nothing hides"),
+                      field("exposed_comm_ns", &S::exposed_comm_ns, "communication while no compute runs"),
+                      field("exposed_copy_ns", &S::exposed_copy_ns, "copies while nothing else runs"),
                       field("idle_ns", &S::idle_ns, "time in which nothing ran")};
   }
 };
@@ -339,9 +343,10 @@ struct DeviceRow {
   std::string device;
   std::optional<DeviceTimes> base, next;
   static constexpr auto fields() {
-    return std::tuple{field("device", &DeviceRow::device, "the device, with its rank if there are several"),
-                      field_if_any("base", &DeviceRow::base, "if the base has this device"),
-                      field_if_any("new", &DeviceRow::next, "if the new side has this device")};
+    return std::tuple{
+        field("device", &DeviceRow::device, "the device, with its rank if there are several"),
+        field_if_any("base", &DeviceRow::base, "null if the base does not have this device"),
+        field_if_any("new", &DeviceRow::next, "null if the new side does not have this device")};
   }
 };
 
@@ -364,8 +369,9 @@ struct PartShares {
   static constexpr auto fields() {
     using S = PartShares;
     return std::tuple{field("compute", &S::compute, "compute"),
-                      field("communication", &S::communication, "that no compute hides"),
-                      field("copy", &S::copy, "that nothing hides"), field("idle", &S::idle, "nothing ran"),
+                      field("communication", &S::communication, "communication while no compute runs"),
+                      field("copy", &S::copy, "copies while nothing else runs"),
+                      field("idle", &S::idle, "nothing ran"),
                       field("rest", &S::rest, "not explained by the source")};
   }
 };
@@ -383,7 +389,7 @@ struct AcrossDevice {
         field("bandwidth_bytes_per_s", &S::bandwidth_bytes_per_s, "peak of its memory"),
         field("bf16_flops_per_s", &S::bf16_flops_per_s, "peak of dense bf16"),
         field("peaks_source", &S::peaks_source, "where the peaks come from"),
-        field("roof_share", &S::roof_share, "least time that the peaks allow over the time it took"),
+        field("roof_share", &S::roof_share, "shortest time that the peaks allow divided by the time it took"),
         field("modelled_share", &S::modelled_share, "share of the busy time that has a model"),
         field("mfu", &S::mfu, "share of the peak of compute that was used"),
         field("mbu", &S::mbu, "share of the peak of memory that was used")};
@@ -398,8 +404,8 @@ struct AcrossFigures {
   static constexpr auto fields() {
     using S = AcrossFigures;
     return std::tuple{field("window_ns", &S::window_ns, "length of one unit of the window"),
-                      field("busy_ns", &S::busy_ns, "of it, time in which the device worked"),
-                      field("shares", &S::shares, "of the window, by kind of part"),
+                      field("busy_ns", &S::busy_ns, "part of it in which the device worked"),
+                      field("shares", &S::shares, "shares of the window, by kind of part"),
                       field("pieces", &S::pieces, "of work"), merged(&S::device)};
   }
 };
@@ -412,11 +418,11 @@ struct AcrossAmount {
   std::optional<double> roof_share;
   static constexpr auto fields() {
     using S = AcrossAmount;
-    return std::tuple{field("time_ns", &S::time_ns, "time of one unit of the window"),
-                      field("calls", &S::calls, "in the whole window"),
-                      field("share", &S::share, "of the busy time"),
-                      field("roof_share", &S::roof_share,
-                            "least time that the peaks allow over the time it took; null without a model")};
+    return std::tuple{
+        field("time_ns", &S::time_ns, "time of one unit of the window"),
+        field("calls", &S::calls, "in the whole window"), field("share", &S::share, "share of the busy time"),
+        field("roof_share", &S::roof_share,
+              "shortest time that the peaks allow divided by the time it took; null without a model")};
   }
 };
 
@@ -429,14 +435,15 @@ struct AcrossRow {
     using S = AcrossRow;
     return std::tuple{
         field("name", &S::name, "the op or the class"),
-        field("base", &S::base, "what the base spent on it"),
-        field("new", &S::next, "what the new side spent on it"),
-        field("time_ratio", &S::time_ratio, "new over base; null unless both have some"),
-        field("call_time_ratio", &S::call_time_ratio, "the same of one call that has a model"),
-        field("hardware_ratio", &S::hardware_ratio, "what the peaks alone would make of such a call"),
-        field("efficiency_ratio", &S::efficiency_ratio, "share of the roof, new over base"),
+        field("base", &S::base, "time that the base spent on it"),
+        field("new", &S::next, "time that the new side spent on it"),
+        field("time_ratio", &S::time_ratio, "new divided by base; null unless both have some"),
+        field("call_time_ratio", &S::call_time_ratio, "the same for one call that has a model"),
+        field("hardware_ratio", &S::hardware_ratio,
+              "the ratio that the peaks alone would give for such a call"),
+        field("efficiency_ratio", &S::efficiency_ratio, "share of the roof, new divided by base"),
         field("lost_ns", &S::lost_ns,
-              "time of the new side beyond what its peaks would make of the time of the base")};
+              "time of the new side beyond what its peaks predict from the time of the base")};
   }
 };
 
@@ -449,7 +456,7 @@ struct Across {
   static constexpr auto fields() {
     using S = Across;
     return std::tuple{field("level", &S::level, "what the rows are"),
-                      field("words", &S::words, "what is compared, and why that"),
+                      field("words", &S::words, "what is compared, and why"),
                       field("sides", &S::sides, "the base, then the new side"),
                       field("rows", &S::rows, "those with the most time first"),
                       field("covered", &S::covered, "share of the busy time in rows that both sides have")};
@@ -471,7 +478,7 @@ struct LimitCheck {
     return std::tuple{field("kind", &S::kind, "window, part or kernel"),
                       field("what", &S::what, "which one"),
                       field("limit", &S::limit, "as written in the file"),
-                      field("value_ns", &S::value_ns, "of the new side; null if nothing has that name"),
+                      field("value_ns", &S::value_ns, "value of the new side; null if nothing has that name"),
                       field("share", &S::share, "of the window"),
                       field("met", &S::met, "whether the new side keeps the limit")};
   }
@@ -535,30 +542,30 @@ struct Comparison {
     return std::tuple{
         field("sentence", &S::sentence,
               "the comparison in one sentence, from parts that add up to the delta"),
-        field("verdict", &S::verdict, "what the comparison shows of the window"),
+        field("verdict", &S::verdict, "what the comparison shows about the window"),
         field("reasons", &S::reasons, "why this verdict, in words"),
         field("remarks", &S::remarks,
-              "what the times can carry and what they cannot, where that is not plain"),
+              "what can be concluded from the times and what cannot, where this is not obvious"),
         field("mode", &S::mode, "whether hardware and backend are the same"),
-        field("comparability", &S::comparability, "whether times of the two may be held against each other"),
-        field("base", &S::base, "what the new side is held against"),
-        field("new", &S::next, "what is held against the base"),
-        field("delta_ns", &S::delta_ns, "of one unit of the window; the sum over parts is equal"),
+        field("comparability", &S::comparability, "whether times of the two sides may be compared"),
+        field("base", &S::base, "the side that the new side is compared with"),
+        field("new", &S::next, "the side that is compared with the base"),
+        field("delta_ns", &S::delta_ns, "difference of one unit of the window; the parts add up to it"),
         field("ratio", &S::ratio, "new over base; null if the base has no time"),
         field("unit", &S::unit, "what times are given for"),
         field("parts", &S::parts, "the largest difference first"),
         field("changes", &S::changes, "work by name, the largest difference first"),
-        field("not_shown", &S::not_shown, "rows of changes beyond those that were asked for"),
+        field("not_shown", &S::not_shown, "rows of changes that are not listed"),
         field("matched", &S::matched, "share of the work that has a counterpart; null without work"),
         field("ops", &S::ops, "work by op, the largest difference first"),
         field("modules", &S::modules, "work by module, the largest difference first"),
         field("devices", &S::devices, "all devices of both sides"),
-        field("totals", &S::totals, "over all devices and units: sums of durations, no wall time"),
+        field("totals", &S::totals, "over all devices and units: sums of durations, not wall time"),
         field("statistics", &S::statistics, "of the window"),
-        field("differences", &S::differences, "what the runs say of themselves and differs"),
+        field("differences", &S::differences, "labels and facts of the runs that differ"),
         field("across", &S::across, "across hardware or backends: what can be compared there; else null"),
         field("expectations", &S::expectations, "limits of the file of expectations"),
-        field_if_any("gate", &S::gate, "if a gate was asked for"),
+        field_if_any("gate", &S::gate, "the result of the gate, if one was asked for"),
         field_if_any("files", &S::files, "written reports")};
   }
 };

@@ -33,7 +33,7 @@ Factor factor(std::string name, std::string base, std::string next, Weight weigh
   if (!out.base || !out.next) {
     out.state = State::kUnknown;
     out.score = weight.unknown;
-    out.words = !out.base && !out.next ? "not known" : "known of one side only";
+    out.words = !out.base && !out.next ? "not known" : "known for one side only";
   } else if (out.base != out.next) {
     out.state = State::kDifferent;
     out.score = weight.different;
@@ -188,13 +188,13 @@ std::optional<double> shape_overlap(const Side& base, const Side& next, bool com
 
 Factor shapes_factor(const Side& base, const Side& next, bool common_ops_only) {
   const auto overlap = shape_overlap(base, next, common_ops_only);
-  if (!overlap) return {"shapes", State::kUnknown, 1, {}, {}, "no shapes of most of the work"};
+  if (!overlap) return {"shapes", State::kUnknown, 1, {}, {}, "most of the work has no shapes"};
   if (*overlap >= 0.98) return {"shapes", State::kEqual, 1, "recorded", "equal", {}};
   return {"shapes",
           State::kDifferent,
           std::max(0.2, *overlap),
           "recorded",
-          fmt::format("{:.0f} % of the time has equal ones", *overlap * 100),
+          fmt::format("{:.0f} % of the time has equal shapes", *overlap * 100),
           "ops got inputs of other shapes"};
 }
 
@@ -290,8 +290,7 @@ class SameWork {
     const size_t fewer = pieces_[1] < pieces_[0] ? 1 : 0;
     const std::string who = other_engine_ ? "one model on two engines" : "one model, fused differently";
     return fmt::format(
-        "{}: {} runs {:.4g} pieces of work a {} where {} runs {:.4g}{}; the times compare, rows op by op do "
-        "not",
+        "{}: {} runs {:.4g} pieces of work a {} where {} runs {:.4g}{}; compare the times, not single ops",
         who, fewer == 1 ? "the new side" : "the base", pieces_[fewer], unit_,
         fewer == 1 ? "the base" : "the new side", pieces_[1 - fewer],
         by_products_ ? ", with the same convolutions and matrix products" : "");
@@ -329,7 +328,7 @@ bool is_same_amount(std::optional<double> ratio) {
 }
 
 Factor amount_factor(std::optional<double> ratio, const std::string& unit) {
-  if (!ratio) return {kAmountOfWork, State::kUnknown, 0.5, {}, {}, "no work of one name on both sides"};
+  if (!ratio) return {kAmountOfWork, State::kUnknown, 0.5, {}, {}, "no work has the same name on both sides"};
   Factor out{kAmountOfWork, State::kEqual, 1, "1", fmt::format("{:.3g}", *ratio), {}};
   if (is_same_amount(ratio)) return out;
   out.state = State::kDifferent;
@@ -443,7 +442,7 @@ Weight measured_weight(const RunFacts& base, const RunFacts& next) {
 std::string unnamed_device_remark(const Both<std::string>& devices) {
   if (devices.base.empty() == devices.next.empty()) return "";
   const bool base = devices.base.empty();
-  return fmt::format("the profile of {} does not name its device: whether it is {}, too, is not known",
+  return fmt::format("the profile of {} does not name its device, so it is not known whether it is also {}",
                      base ? "the base" : "the new side", base ? devices.next : devices.base);
 }
 
@@ -456,7 +455,7 @@ Comparability comparability(const RunFacts& base, const RunFacts& next) {
   };
   const EngineWeights& weights = engine_weights(base, next);
   add("measured", way_of_measuring, measured_weight(base, next),
-      "times of different kinds of measurement are no times of one kind");
+      "the times were measured in different ways and cannot be compared");
   const auto devices = devices_of(base, next);
   out.factors.push_back(factor("device", devices.base, devices.next, {0.3, 0.95}, "other hardware"));
   if (auto remark = unnamed_device_remark(devices); !remark.empty()) out.remarks.push_back(std::move(remark));
@@ -480,7 +479,7 @@ Comparability comparability(const RunFacts& base, const RunFacts& next) {
   add("backend", framework_of, weights.backend, "another backend");
   add("profiler", profilers, weights.profiler, "another profiler has another cost");
   add("profiler version", profiler_versions, {0.97, 1}, "another version of the profiler");
-  add("profiler mode", profiler_mode, {0.8, 1}, "what is recorded besides costs time");
+  add("profiler mode", profiler_mode, {0.8, 1}, "other recorded data also costs time");
   out.factors.push_back(completeness_factor(base, next));
   return out;
 }

@@ -222,7 +222,7 @@ class Comparer {
     } else if (mode_ != Mode::kSame) {
       verdict = stats::Verdict::kIncomparable;
       reasons.push_back(mode_ == Mode::kOtherHardware
-                            ? "other hardware: shares and figures against the peaks are compared"
+                            ? "other hardware: shares and figures relative to the peaks are compared"
                             : "another backend: shares of classes are compared");
     } else if (!score.is_enough()) {
       verdict = stats::Verdict::kIncomparable;
@@ -241,7 +241,7 @@ class Comparer {
       for (const RunInput& run : *inputs_[i]) {
         const auto score = comparability(input(i).facts, run.facts);
         if (score.is_enough()) continue;
-        out.push_back(fmt::format("{} is no repeat of {}: {}", run.facts.run_id.substr(0, 12),
+        out.push_back(fmt::format("{} is not a repeat of {}: {}", run.facts.run_id.substr(0, 12),
                                   input(i).facts.run_id.substr(0, 12), score.reasons().front()));
       }
     }

@@ -21,9 +21,9 @@ std::string Part::words() const {
     case PartKind::kCompute:
       return std::string(name());
     case PartKind::kCommunication:
-      return "communication that no compute hides";
+      return "communication while no compute runs";
     case PartKind::kCopy:
-      return "copies that nothing hides";
+      return "copies while nothing else runs";
     case PartKind::kIdle:
       return std::string(
           analyze::idle_cause_words(static_cast<analyze::IdleCause>(index_ - analyze::kOpClasses - 2)));

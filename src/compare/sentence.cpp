@@ -200,7 +200,7 @@ class SentenceWriter {
     std::string out = fmt::format("no difference shown beyond noise: {}{}, and {} cannot tell",
                                   both_windows(), work_text(), count_text());
     if (const auto more = data_.statistics.more_runs; more && *more > 0)
-      out += fmt::format("; {} a side would probably decide", counted(*more, "more run"));
+      out += fmt::format("; {} on each side would probably decide", counted(*more, "more run"));
     return out;
   }
 

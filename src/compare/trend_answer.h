@@ -47,7 +47,7 @@ struct TrendDifference {
   bool lasts = false;
   static constexpr auto fields() {
     return std::tuple{field("what", &TrendDifference::what, "key: before → after"),
-                      field("lasts", &TrendDifference::lasts, "three runs on each side differ in it, too")};
+                      field("lasts", &TrendDifference::lasts, "three runs on each side also differ in it")};
   }
 };
 
@@ -87,14 +87,14 @@ struct TrendChange {
         field("imported_at_ns", &S::imported_at_ns, "of the first run of the new level"),
         field("before", &S::before, "median of the level before"),
         field("after", &S::after, "median of the new level"),
-        field("ratio", &S::ratio, "after over before; null if it was 0 before"),
-        field("p", &S::p, "of the test that found the change"),
+        field("ratio", &S::ratio, "after divided by before; null if it was 0 before"),
+        field("p", &S::p, "p of the test that found the change"),
         field("alert", &S::alert, "it has lasted for enough runs"),
         field("meaning", &S::meaning, "whether the new level is worse"),
-        field("differences", &S::differences, "from the run before; those that last come first"),
+        field("differences", &S::differences, "what changed from the run before; lasting changes first"),
         field("work", &S::work,
-              "kernels and classes whose time per step moved most, from runs on both sides; null if nobody "
-              "looked")};
+              "kernels and classes whose time per step changed most, from runs on both sides; null if not "
+              "computed")};
   }
 };
 
@@ -153,13 +153,13 @@ struct Trend {
         field("figure", &S::figure, "what is looked at"),
         field("order", &S::order, "imported, or the label that the runs are ordered by"),
         field("group_by", &S::group_by, "keys that make the groups"),
-        field("matching", &S::matching, "runs that fit the question"),
-        field("without_order", &S::without_order, "of them, runs without the label of the order"),
+        field("matching", &S::matching, "runs that match the conditions"),
+        field("without_order", &S::without_order, "of these, runs without the label that gives the order"),
         field("alerts", &S::alerts, "changes of the level that have lasted"),
         field("groups", &S::groups, "one series each"),
         field("left_out", &S::left_out, "runs without the figure, by reason"),
         field("silent", &S::silent,
-              "why nothing can be said of the runs as a whole; null if the groups speak for themselves"),
+              "why nothing can be said about the runs as a whole; null if each group has its own answer"),
         field_if_any("svg", &S::svg, "file of the picture")};
   }
 };

@@ -31,7 +31,7 @@ struct ComparedDimension {
     return std::tuple{field("id", &S::id, "of the dimension"),
                       field("name", &S::name, "for people"),
                       field("distance", &S::distance, "0: alike, 1: nothing in common"),
-                      field("weight", &S::weight, "how much it counts"),
+                      field("weight", &S::weight, "weight of the dimension"),
                       field("agrees", &S::agrees, "whether the two are near enough"),
                       field("part", &S::part, "what differs most; null if the dimension is one number"),
                       field("here", &S::here, "its value or share in this run"),
@@ -47,8 +47,8 @@ struct MissingDimension {
     using S = MissingDimension;
     return std::tuple{
         field("id", &S::id, "of the dimension"), field("name", &S::name, "for people"),
-        field("missing_here", &S::missing_here, "why this run has none; null if it has"),
-        field("missing_there", &S::missing_there, "why the other run has none; null if it has")};
+        field("missing_here", &S::missing_here, "why this run lacks it; null if it does not"),
+        field("missing_there", &S::missing_there, "why the other run lacks it; null if it does not")};
   }
 };
 

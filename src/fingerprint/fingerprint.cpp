@@ -266,8 +266,8 @@ class Builder {
       known += ns;
     }
     if (known <= 0 || static_cast<double>(known) < kLeastCover * static_cast<double>(pieces_.total_ns)) {
-      absent(Dimension::shapes, "too little of the time is of ops with shapes");
-      return absent(Dimension::widths, "too little of the time is of ops with shapes");
+      absent(Dimension::shapes, "too little of the time is in ops with shapes");
+      return absent(Dimension::widths, "too little of the time is in ops with shapes");
     }
     set(Dimension::shapes, shapes);
     set(Dimension::widths, widths);
@@ -283,8 +283,8 @@ class Builder {
       if (row.p99_ratio > 0) p99.add(tail_place(row.p99_ratio), ns);
     }
     const auto whole = static_cast<double>(pieces_.total_ns);
-    set_mean(Dimension::tail_p90, p90, whole, "most of the time is of op types with fewer than 10 pieces");
-    set_mean(Dimension::tail_p99, p99, whole, "most of the time is of op types with fewer than 100 pieces");
+    set_mean(Dimension::tail_p90, p90, whole, "most of the time is in op types with fewer than 10 calls");
+    set_mean(Dimension::tail_p99, p99, whole, "most of the time is in op types with fewer than 100 calls");
   }
 
   void add_steps() {

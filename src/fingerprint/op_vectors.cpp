@@ -56,7 +56,7 @@ json vector_of(const PieceRow& piece, int64_t whole, const RoofSums& roof) {
               {"dimensions", json::object()},
               {"absent", json::object()}};
   put(row, "lat_norm", roof.roof_ns > 0, roof.roofed_ns / roof.roof_ns,
-      "no model of the op or no known peak");
+      "no model for the op, or no known peak");
   put(row, "ai", roof.bytes > 0, roof.flops / roof.bytes, "no model of the op");
   put(row, "size", true, mean_octaves(piece), "");
   put(row, "tail_p90", piece.p90_ratio > 0, piece.p90_ratio, "fewer than 10 pieces of work");

@@ -117,7 +117,7 @@ std::vector<std::string> expected(const AcrossRow& row) {
 
 Section rows(const Across& across) {
   Section section{"across-rows",
-                  across.level == AcrossLevel::kOp ? "Ops against the peaks" : "Classes of work"};
+                  across.level == AcrossLevel::kOp ? "Ops compared with the peaks" : "Classes of work"};
   section.table.columns = {level_title(across), "Base",      "New",      "Ratio", "Per call",
                            "By the peaks",      "Roof base", "Roof new", "Lost",  ""};
   const auto& all = across.rows;
@@ -136,13 +136,10 @@ Section rows(const Across& across) {
         fmt::format("The first {} of {}.", kMostRows, grouped(static_cast<int64_t>(all.size())));
   section.notes = across_summary(across);
   section.notes.push_back(
-      "Ratio: of the times; per call: of the calls that have a model. By the peaks: least time of such a "
-      "call "
-      "there over least time here, and below it what the work of the new side would take by that. Roof: "
-      "least "
-      "time that the peaks allow over the time it took. Lost: time of the new side beyond what the peaks "
-      "alone "
-      "would make of the calls of the base.");
+      "Ratio: time of the new side divided by that of the base; per call: the same for calls that have a "
+      "model. By the peaks: the ratio that the peaks alone would give, and below it the time that this "
+      "predicts for the new side. Roof: shortest time that the peaks allow divided by the time it took. "
+      "Lost: time of the new side beyond that prediction.");
   return section;
 }
 
@@ -156,19 +153,18 @@ bool has_missing_roofs(const Across& across) {
 std::vector<std::string> limits_of(const Comparison& comparison, const Across& across) {
   std::vector<std::string> limits = {
       "Whether the new side is a regression: the devices or backends differ, so no verdict is given.",
-      "What the devices could do as they ran: the peaks are those of the makers, without the clocks and "
-      "power "
+      "What the devices could really do: the peaks are those of the makers and ignore the clocks and power "
       "of these runs.",
-      "Why the host or the device waited: idle time stands in the shares, and no peak says what it ought to "
-      "be."};
+      "Why the host or the device waited: idle time is in the shares, and no peak says how much of it is "
+      "normal."};
   if (has_missing_roofs(across))
     limits.push_back(
-        "What the peaks would give where a dash stands: no model of the op, no peak, or calls that do not "
-        "compute the same on both sides.");
+        "What the peaks would give where there is a dash: the op has no model, the device no peak, or the "
+        "calls do not compute the same on both sides.");
   if (across.level == AcrossLevel::kClass)
     limits.push_back("Anything about single kernels or ops: at this level only classes mean the same.");
   if (!has_repeats(comparison))
-    limits.push_back("How much another run would differ: there is one run a side.");
+    limits.push_back("How much another run would differ: there is only one run on each side.");
   return limits;
 }
 
@@ -196,9 +192,8 @@ std::vector<std::string> across_summary(const Across& across) {
   }
   if (with == 0 || busy == 0) return out;
   out.push_back(
-      fmt::format("Against what the peaks alone would make of the base, the new side {} {}; that is said of "
-                  "{} of its busy "
-                  "time.",
+      fmt::format("Compared with what the peaks alone predict from the base, the new side {} {}; this covers "
+                  "{} of its busy time.",
                   lost >= 0 ? "loses" : "gains", duration_text(std::abs(lost)),
                   percent_text(static_cast<double>(with) / static_cast<double>(busy))));
   return out;

@@ -228,7 +228,7 @@ std::pair<double, double> range_of(const compare::RunValues& values) {
 
 std::string dots_chart(const compare::RunValues& values, double width, double height,
                        std::string_view css_class) {
-  Svg svg(width, height, css_class, "One dot a run, the base above");
+  Svg svg(width, height, css_class, "One dot for each run, the base above");
   const double radius = std::min(6.0, height / 6), lane = height / 2;
   const auto [low, high] = range_of(values);
   const auto x = [&, low = low, high = high](double value) {

@@ -54,7 +54,7 @@ std::string score_html(const Comparison& comparison) {
              "<p>Comparability {} (no verdict below {}), a product of {} <a "
              "href=\"#factors\">factors</a>{}</p>",
              ratio_text(score.score, 2), ratio_text(score.floor, 2), score.factors.size(),
-             unlike.empty() ? "; nothing takes it down." : ". These take it down:") +
+             unlike.empty() ? "; nothing lowers it." : ". These lower it:") +
          (unlike.empty() ? "" : unlike.html());
 }
 
@@ -117,7 +117,7 @@ std::string header_html(const Comparison& comparison, const std::vector<Chapter>
 void add_side(Table& table, const char* title, const ComparedSide& side) {
   for (const std::string& run : side.runs) {
     const bool stands = run == side.run_id;
-    table.rows.push_back({words(title), name(run), words(stands ? "stands for its side" : "")});
+    table.rows.push_back({words(title), name(run), words(stands ? "represents its side" : "")});
   }
 }
 

@@ -72,7 +72,7 @@ std::string work_details(const Comparison& comparison) {
   std::string words;
   for (const std::string& sentence : across ? across_summary(*across) : std::vector<std::string>())
     words += (words.empty() ? "" : " ") + markdown(sentence);
-  return folded(across ? "Against the peaks" : "What changed in the work",
+  return folded(across ? "Compared with the peaks" : "What changed in the work",
                 (words.empty() ? "" : words + "\n\n") + table.markdown());
 }
 
@@ -96,8 +96,8 @@ std::string factor_words(const compare::Factor& factor) {
 
 std::string factors_line(const Comparison& comparison) {
   const auto unlike = unlike_factors(comparison);
-  if (unlike.empty()) return "Nothing takes the comparability down.\n";
-  std::string out = "Taken down by: ";
+  if (unlike.empty()) return "Nothing lowers the comparability.\n";
+  std::string out = "Lowered by: ";
   for (size_t i = 0; i < std::min(unlike.size(), kFactors); i++)
     out += (i == 0 ? "" : "; ") + markdown(visible(factor_words(unlike[i]), 200));
   return out + (unlike.size() > kFactors ? fmt::format("; {} more", unlike.size() - kFactors) : "") + ".\n";

@@ -31,9 +31,8 @@ using compare::WorkAmount;
 constexpr size_t kMostChangeRows = 30;
 constexpr size_t kMostNames = 6;
 constexpr char kRepeatsNote[] =
-    "Repeats: one dot a run on an axis of its own from least to most, the base above, a line at the middle "
-    "of "
-    "each side.";
+    "Repeats: one dot for each run, on an axis from the smallest to the largest value; the base is above, "
+    "and a line marks the middle of each side.";
 
 /// Colour and title of each part, in the order of PartKind.
 constexpr struct {
@@ -161,7 +160,7 @@ Section over_time(const Comparison& comparison) {
   section.chart = strips_chart(comparison);
   for (size_t i = 0; i < 4; i++) section.legend.push_back({kPartKinds[i].css_class, kPartKinds[i].title});
   section.axis = {"0", duration_text(strips_ns(comparison))};
-  section.notes.push_back("Each side from the begin to the end of its window, on one axis of time.");
+  section.notes.push_back("Each side from the beginning to the end of its window, on one time axis.");
   return section;
 }
 
@@ -388,7 +387,7 @@ Section compared_devices(const Comparison& comparison) {
     if (base && next) rows.push_back(device_delta_cells(*base, *next));
   }
   section.notes.push_back(
-      fmt::format("Per {}; communication and copies as far as nothing hides them.", comparison.unit));
+      fmt::format("Per {}; communication and copies only while nothing else runs.", comparison.unit));
   return section;
 }
 
@@ -406,7 +405,7 @@ Section totals(const Comparison& comparison) {
   add("Time of kernels", base.kernel_ns, next.kernel_ns, true);
   add("Copies", base.copies, next.copies, false);
   add("Time of copies", base.copy_ns, next.copy_ns, true);
-  section.notes.push_back("Of the whole windows; sums of durations, no wall time.");
+  section.notes.push_back("For the whole windows; sums of durations, not wall time.");
   return section;
 }
 
@@ -475,7 +474,8 @@ Section spread(const Comparison& comparison) {
   const auto& [base, next] = statistics.within_one_run;
   if (base) rows.push_back(summary_cells("Steps inside one run, base", *base));
   if (next) rows.push_back(summary_cells("Steps inside one run, new", *next));
-  section.notes.push_back("Steps say how much a run varies inside; they are no repeats and decide nothing.");
+  section.notes.push_back(
+      "Steps show how much times vary inside a run; they are not repeats and do not decide anything.");
   return section;
 }
 
@@ -497,7 +497,7 @@ Section test(const Comparison& comparison) {
   add("p, adjusted", p_text(statistics));
   add("What matters: from", percent_text(statistics.practical_bound));
   if (statistics.runs_needed)
-    add("Runs a side that would probably decide", std::to_string(*statistics.runs_needed));
+    add("Runs on each side that would probably decide", std::to_string(*statistics.runs_needed));
   if (statistics.reason) section.notes.push_back(sentence(*statistics.reason) + ".");
   return section;
 }
@@ -531,7 +531,7 @@ Section factors(const Comparison& comparison) {
 }
 
 Section differences(const Comparison& comparison) {
-  Section section{"differences", "What the runs say of themselves and differs"};
+  Section section{"differences", "Labels and facts of the runs that differ"};
   section.table.columns = {"Difference"};
   for (const std::string& line : comparison.differences) section.table.rows.push_back({words(line)});
   if (section.table.empty()) section.notes.push_back("Nothing.");

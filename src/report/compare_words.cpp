@@ -40,7 +40,7 @@ std::string full_name(const ChangeRow& change) {
 }
 
 std::string runs_words(size_t base, size_t next) {
-  return base == 1 && next == 1 ? "one run a side" : fmt::format("{} and {} runs", base, next);
+  return base == 1 && next == 1 ? "one run on each side" : fmt::format("{} and {} runs", base, next);
 }
 
 std::string interval_words(const stats::Interval& interval) {
@@ -115,7 +115,7 @@ std::string limit_title(const LimitCheck& limit) {
 }
 
 std::string limit_value(const LimitCheck& limit) {
-  if (!limit.value_ns) return "nothing of that name is there";
+  if (!limit.value_ns) return "nothing has that name";
   return fmt::format("{}, {} of the window", duration_text(*limit.value_ns),
                      percent_text(limit.share.value_or(0)));
 }
@@ -151,24 +151,24 @@ std::vector<std::pair<std::string, std::string>> compare_definitions(const Compa
   const double bound = comparison.statistics.practical_bound;
   return {
       {"Figures", "Times are those of " + unit_words(comparison) +
-                      ", in whole nanoseconds. With several runs a side, the run whose window is the middle "
-                      "one stands for its side."},
+                      ", in whole nanoseconds. With several runs on a side, the run with the median window "
+                      "represents its side."},
       {"Parts",
-       "Every nanosecond of the window of the device belongs to exactly one part: compute by class, "
-       "communication and copies that nothing hides, idle time by cause. The parts of a side add up "
-       "to its window, and their differences to the difference."},
+       "Every nanosecond of the device's window belongs to exactly one part: compute by class, communication "
+       "and copies while nothing else runs, idle time by cause. The parts of a side add up to its window, "
+       "and their differences add up to the whole difference."},
       {"Changes",
-       "Each piece of work of one side is matched with one of the other, or with none. Rows add up "
-       "what is matched under one name. By calls: more or fewer calls at the time that one took in "
-       "the base; by duration: the rest of the difference."},
+       "Each piece of work of one side is matched with one of the other side, or with none. A row is the sum "
+       "of what is matched under one name. By calls: the effect of more or fewer calls, at the time of one "
+       "call in the base; by duration: the rest of the difference."},
       {"Match", "How sure the matching is, from 0 to 1, weighted by time."},
       {"Comparability",
        "A product of factors, from 0 to 1. Below the floor no verdict is given: the two sides "
        "did different things."},
-      {"Repeats", "One value is one run; steps inside a run are no repeats."},
+      {"Repeats", "Each value is one run; steps inside a run are not repeats."},
       {"Test",
-       "Rank test of Mann and Whitney, exact for few runs; p is adjusted such that of the named changes "
-       "of one level at most 5 % are false. The ratio is that of Hodges and Lehmann, with its interval."},
+       "Rank test of Mann and Whitney, exact for few runs; p is adjusted so that at most 5 % of the named "
+       "changes of one level are false. The ratio is that of Hodges and Lehmann, with its interval."},
       {"Verdict", fmt::format("Regression or improvement: p below 0.05 and the whole interval of the ratio "
                               "beyond {} of the base. No change: the whole interval within it. Inconclusive: "
                               "the runs cannot tell. Not tested: nothing to test with.",

@@ -44,14 +44,15 @@ class Figures {
     for (const DeviceAnswer& device : analysis_.devices) add_device(device);
     if (!analysis_.phases.empty()) {
       add_without_query("phases", "Phases",
-                        "ranges of phases are told by their names; neurolens analyze RUN --window prefill or "
-                        "decode gives the figures of one");
+                        "phases are found by the names of their ranges; neurolens analyze RUN --window "
+                        "prefill or decode gives the figures of one phase");
     }
     if (analysis_.layers) add_layers(*analysis_.layers);
     if (analysis_.counters) add_counters(*analysis_.counters);
     if (!analysis_.collectives.kinds.empty()) {
-      add_without_query("collectives", "Collectives by kind",
-                        "calls of several ranks are matched by what they say; kernels has the calls");
+      add_without_query(
+          "collectives", "Collectives by kind",
+          "calls of several ranks are matched by their arguments; the table kernels has the calls");
       if (analysis_.collectives.straggler)
         add_without_query("rank-waits", "Waits of ranks", "waits follow from the matched calls");
     }
@@ -136,9 +137,9 @@ class Figures {
     for (const auto& [name, ns] : device.classes) rows.push_back({name, ns});
     std::string sql = classes_sql(device, window_, kernels);
     if (sql.size() > kMostClassText) {
-      return add_without_query("classes" + id, "Classes of kernels" + of,
-                               "the names of the classes are too many for a query to read; kernels.md has "
-                               "the class of each kernel");
+      return add_without_query(
+          "classes" + id, "Classes of kernels" + of,
+          "there are too many names for a readable query; kernels.md has the class of each kernel");
     }
     add("classes" + id, "Classes of kernels" + of, std::move(sql), {"class", "total_ns"}, std::move(rows));
   }

@@ -128,19 +128,17 @@ std::string whole_report(const Report& report) {
 
 std::string kernels_document(const Report& report) {
   const Table table = kernels_table(report, nullptr, 0);
-  std::string out =
-      title_text(report, "Kernels and copies") +
-      "All of them, by their sum of times. Share: of the sum on their device. Exposed: the part in "
-      "which nothing else ran on the device.\n\n";
+  std::string out = title_text(report, "Kernels and copies") +
+                    "All of them, by their total time. Share: of the total on their device. Exposed: the "
+                    "part in which nothing else ran on the device.\n\n";
   return out + (table.empty() ? "The run has no kernels and no copies.\n" : table.markdown());
 }
 
 std::string operators_document(const Report& report) {
   const Table table = ops_table(report, nullptr, 0);
-  std::string out =
-      title_text(report, "Operators") +
-      "On a device: the time of the kernels and copies that an op launched. On a host: its own time. Of "
-      "an engine: the time of a layer.\n\n";
+  std::string out = title_text(report, "Operators") +
+                    "On a device: the time of the kernels and copies that an op launched. On a host: its own "
+                    "time. For an engine: the time of a layer.\n\n";
   return out + (table.empty() ? "The run has no ops.\n" : table.markdown());
 }
 

@@ -136,7 +136,7 @@ Section classes(const DeviceAnswer& device) {
 Section ops(const Report& report, const DeviceAnswer& device) {
   Section section{"ops-" + device_id(device.on), "Ops"};
   section.table = ops_table(report, &device.on, report.shown_rows());
-  section.notes.push_back(device.is_host() ? "Time of an op less that of ops and calls inside it."
+  section.notes.push_back(device.is_host() ? "Time of an op without that of ops and calls inside it."
                                            : "Device time of the kernels and copies that each op launched.");
   return section;
 }
@@ -281,7 +281,7 @@ Section steps(const Report& report, const DeviceAnswer& device) {
   section.chart = steps_chart(data, device.on);
   section.legend = parts_legend(device);
   section.axis = {"first step", data.list.size() == 1 ? "" : "last step"};
-  std::string told = "Steps are told by " + data.source;
+  std::string told = "Steps were found by " + data.source;
   if (data.source == "period")
     told += fmt::format(", found in the kernels; {:.1f} % of them repeat", data.confidence.value_or(0) * 100);
   section.notes.push_back(told + ". They are those of the whole capture.");
@@ -337,8 +337,7 @@ Section collective_kinds(const analyze::CollectivesAnswer& data) {
                                   value_cell(row.busbw_bytes_per_s, "B/s"), words(least_waiting(row.waits))});
   }
   section.notes.push_back(
-      "Transfer is the quickest call of a collective; what a call takes beyond that it waited for other "
-      "ranks.");
+      "Transfer is the quickest call of a collective; the rest of a call is waiting for other ranks.");
   if (data.absent) section.notes.push_back("No waits: " + *data.absent + ".");
   return section;
 }
@@ -468,9 +467,8 @@ Section counters(const Report& report, const CountedDevice& device, size_t index
   }
   const analyze::CountersAnswer& all = *report.analysis.counters;
   section.notes.push_back(
-      fmt::format("{}, replayed in {} with fixed clocks and cold caches: not the time of the run. Means are "
-                  "weighted "
-                  "by it.",
+      fmt::format("{}, replayed in {} with fixed clocks and cold caches: this is not the time of the run. "
+                  "Means are weighted by it.",
                   counted(all.launches, "launch", "launches"), duration_text(all.replay_ns)));
   note_missing_points(kernels, section);
   section.table = counters_table(report, kernels);
@@ -541,7 +539,7 @@ Section unknown(const Report& report) {
 }
 
 Section abstentions(const Report& report) {
-  Section section{"abstentions", "Rules that could not be asked"};
+  Section section{"abstentions", "Rules that could not be evaluated"};
   section.table.columns = {"Rule", "Device", "Needs", "Why"};
   for (const auto& [abstention, on] : report.analysis.abstentions) {
     section.table.rows.push_back({words(abstention.rule), words(device_title(on)),
@@ -611,7 +609,7 @@ Section recorded_scopes(const std::vector<analyze::RecordedScope>& scopes) {
   for (const analyze::RecordedScope& row : scopes)
     section.table.rows.push_back(
         {name_or_none(row.name), duration(row.own_ns), duration(row.total_ns), count(row.calls)});
-  section.notes.push_back("Own time is that which no scope inside of a scope has.");
+  section.notes.push_back("Own time is the time of a scope without the scopes inside it.");
   return section;
 }
 
@@ -632,8 +630,8 @@ Chapter recorded_chapter(const analyze::RecordedTimes& times) {
     chapter.sections.push_back(recorded_functions(times.functions, "recorded-functions",
                                                   "Functions, by the sampled processor time"));
   if (!times.python.empty())
-    chapter.sections.push_back(recorded_functions(times.python, "recorded-python",
-                                                  "Python functions, with what they call in C as their own"));
+    chapter.sections.push_back(recorded_functions(
+        times.python, "recorded-python", "Python functions (C code that they call counts as theirs)"));
   if (!times.waits.empty()) chapter.sections.push_back(recorded_waits(times.waits));
   return chapter;
 }

@@ -89,7 +89,7 @@ class Summary {
           (work ? "decomposition-" : "idle-") + device_id(limiter.on));
     }
     if (limiters.empty() && !has_recorded_times() && analysis_.host_remarks.empty())
-      say("The run has no timed work, so that nothing can be said of its time.", "window");
+      say("The run has no timed work, so nothing can be said about its time.", "window");
   }
 
   void add_remarks() {

@@ -47,7 +47,7 @@ Result<void> check(const std::vector<Level>& levels, const JudgeOptions& options
 
 std::string too_few(size_t base, size_t candidate) {
   if (base == 0 || candidate == 0) return base == 0 ? "no base run" : "no candidate run";
-  return "one run a side says nothing of the spread between runs";
+  return "one run on each side does not show how much runs vary";
 }
 
 /// Everything but what depends on the other series.
@@ -203,7 +203,7 @@ std::string why_inconclusive(const Judgement& j, const JudgeOptions& options) {
   if (!j.ratio_interval) return "too few runs for an interval of 95 %";
   const double bound = 1 + options.practical_bound;
   const bool outside = j.ratio_interval->low > bound || j.ratio_interval->high < 1 / bound;
-  if (!outside) return "the interval of the ratio crosses the bound of what matters";
+  if (!outside) return "the interval of the ratio crosses the threshold";
   if (!j.p_adjusted)
     return "the level above shows no change, and the runs are too few to test each series alone";
   return "too few runs for a change among so many series";

@@ -17,7 +17,7 @@ Error engine_error(std::string message) {
   const bool io = message.starts_with("IO Error");
   if (message.find("is missing or damaged") != std::string::npos) {
     return Error{
-        ErrorCode::kIo, std::move(message), "{} tells what is wrong", {{"verify", R"({"run": "RUN"})"}}};
+        ErrorCode::kIo, std::move(message), "{} says what is wrong", {{"verify", R"({"run": "RUN"})"}}};
   }
   if (disk) {
     return Error{ErrorCode::kIo, std::move(message),

@@ -208,8 +208,8 @@ Result<std::string> Ledger::latest(int64_t back) {
   NL_TRY(const auto rows, list(1, back));
   if (rows.empty()) {
     return Error{ErrorCode::kNotFound,
-                 "the ledger has no run " + std::to_string(back) + " imports back",
-                 "{} lists what there is",
+                 "the ledger does not have the run " + std::to_string(back) + " imports back",
+                 "{} lists the runs",
                  {{"runs"}}};
   }
   return rows[0].run_id;

@@ -33,7 +33,7 @@ Result<void> check_key(const std::string& key) {
 Result<void> check_countable(const std::string& key) {
   NL_CHECK(check_key(key));
   if (!is_number_field(key)) return {};
-  return Error{ErrorCode::kBadInput, "runs are not grouped or counted by a number of their own: " + key,
+  return Error{ErrorCode::kBadInput, "runs cannot be grouped or counted by a number: " + key,
                "filter by it: --where '" + key + ">=1'"};
 }
 

@@ -23,7 +23,7 @@ Error gone() {
 }
 
 Error damaged() {
-  return Error{ErrorCode::kInternal, "the process of the query sent what nobody understands"};
+  return Error{ErrorCode::kInternal, "the process of the query sent an answer that cannot be understood"};
 }
 
 Result<void> send_all(int socket, std::string_view bytes) {

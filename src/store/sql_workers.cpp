@@ -30,7 +30,7 @@ Error took_too_long(int seconds) {
 }
 
 Error was_killed() {
-  return Error{ErrorCode::kLimit, "the process of the query was ended: it took too much memory or time"};
+  return Error{ErrorCode::kLimit, "the query was stopped: it took too much memory or time"};
 }
 
 /// Closes a file when it goes.

@@ -224,7 +224,7 @@ class TableWriter::Feed {
   Result<void> push(std::shared_ptr<const Batch> batch) {
     if ((batch->rows(table_).used() & ~expected_) != 0) {
       return Error{ErrorCode::kInternal, "a column of " + std::string(model::table(table_).name) +
-                                             " has a value that its adapter did not announce"};
+                                             " has a value that its adapter did not declare"};
     }
     if (!is_started_) {
       buffer_.add(*batch);

@@ -171,7 +171,7 @@ class Statement {
       return not_one_select("not a SELECT");
     }
     if (duckdb_nparams(prepared_) != 0)
-      return user_error("the query has parameters", "write the values into it");
+      return user_error("the query has parameters", "write the values into the query");
     return {};
   }
   duckdb_prepared_statement raw() { return prepared_; }

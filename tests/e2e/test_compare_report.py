@@ -243,7 +243,7 @@ def test_across_hardware(recorded):
             assert duration(row["new"]["time_ns"] - row["lost_ns"]) in text
         assert row["lost_ns"] is None or signed(duration, row["lost_ns"]) in text
     assert "no verdict" in figures["across-limits"]["text"]
-    assert "Against the peaks" in reports.markdown
+    assert "Compared with the peaks" in reports.markdown
 
 
 def test_each_run_is_a_dot(slower):

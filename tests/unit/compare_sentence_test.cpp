@@ -80,7 +80,7 @@ TEST(CompareSentence, NoDifferenceBeyondNoise) {
   data.verdict = Verdict::kInconclusive;
   data.statistics.more_runs = 3;
   EXPECT_TRUE(sentence_of(data).starts_with("no difference shown beyond noise"));
-  EXPECT_TRUE(sentence_of(data).ends_with("3 more runs a side would probably decide"));
+  EXPECT_TRUE(sentence_of(data).ends_with("3 more runs on each side would probably decide"));
 }
 
 TEST(CompareSentence, OneRunEachAndLittleChangedIsNoCause) {

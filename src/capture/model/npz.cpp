@@ -115,7 +115,7 @@ Result<std::string> unpacked(std::string_view zip, const Entry& entry) {
   const std::string_view packed = zip.substr(begin, entry.packed);
   if (entry.method == 0) return std::string(packed);
   if (entry.method == 8) return inflated(packed, entry.plain, entry.name);
-  return Error{ErrorCode::kUnsupported, "compressed in another way than numpy does: " + entry.name};
+  return Error{ErrorCode::kUnsupported, "compressed in a way that numpy does not use: " + entry.name};
 }
 
 Result<std::string> contents(std::string_view zip, const Entry& entry) {
@@ -178,7 +178,7 @@ Result<std::vector<int64_t>> shape_of(std::string_view text, const std::string& 
 
 Result<Tensor> parse_array(const std::string& name, std::string_view npy) {
   constexpr size_t kShort = 10, kLong = 12;
-  if (npy.size() < kLong || !npy.starts_with("\x93NUMPY")) return damaged(name + " is no array");
+  if (npy.size() < kLong || !npy.starts_with("\x93NUMPY")) return damaged(name + " is not an array");
   const bool is_short = npy[6] == 1;
   const size_t size = is_short ? number_at<uint16_t>(npy, 8) : number_at<uint32_t>(npy, 8);
   const size_t begin = is_short ? kShort : kLong;
@@ -187,8 +187,8 @@ Result<Tensor> parse_array(const std::string& name, std::string_view npy) {
   Tensor tensor{name, type_of(header_value(header, "descr")), {}};
   if (tensor.type.empty()) return Error{ErrorCode::kUnsupported, "elements of an unknown type: " + name};
   if (header_value(header, "fortran_order").starts_with("True"))
-    return Error{ErrorCode::kUnsupported, "an array in columns-first order: " + name,
-                 "numpy.ascontiguousarray brings it into order"};
+    return Error{ErrorCode::kUnsupported, "an array in column-major (Fortran) order: " + name,
+                 "save it after numpy.ascontiguousarray"};
   NL_TRY(tensor.shape, shape_of(header_value(header, "shape"), name));
   uint64_t expected = element_bytes(tensor.type);
   for (const int64_t n : tensor.shape) {

@@ -72,7 +72,8 @@ Result<GraphOptimizationLevel> optimization(const std::string& name) {
   if (name == "basic") return ORT_ENABLE_BASIC;
   if (name == "extended") return ORT_ENABLE_EXTENDED;
   if (name == "all") return ORT_ENABLE_ALL;
-  return Error{ErrorCode::kBadInput, "no such optimisation: " + name, "none, basic, extended or all"};
+  return Error{ErrorCode::kBadInput, "there is no such optimisation level: " + name,
+               "none, basic, extended or all"};
 }
 
 Result<void> append_provider(const OrtApi& api, OrtSessionOptions* options, const std::string& name) {
@@ -178,7 +179,7 @@ struct OnnxSession::State {
     const OrtTensorTypeAndShapeInfo* tensor = nullptr;
     NL_CHECK(checked(api, api.CastTypeInfoToTensorInfo(info, &tensor), what));
     if (tensor == nullptr)
-      return Error{ErrorCode::kUnsupported, "an input that is no tensor cannot be made: " + input.name};
+      return Error{ErrorCode::kUnsupported, "only inputs that are tensors can be generated: " + input.name};
     NL_CHECK(read_shape(*tensor, input));
     return input;
   }
@@ -190,7 +191,7 @@ struct OnnxSession::State {
     const ElementType* const known = find_type(type);
     if (known == nullptr)
       return Error{ErrorCode::kUnsupported,
-                   "input " + input.name + " has elements of a type that cannot be made"};
+                   "input " + input.name + " has elements of a type that cannot be generated"};
     input.type = known->name;
     size_t count = 0;
     NL_CHECK(checked(api, api.GetDimensionsCount(&tensor, &count), what));

@@ -34,7 +34,7 @@ std::string_view library_bytes() {
 Result<std::string> write_collector_library(const std::string& folder) {
   if (library_bytes().empty())
     return Error{ErrorCode::kUnavailable, "this build of neurolens has no collector",
-                 "say where libneurolens_collect.so is"};
+                 "name the path of libneurolens_collect.so"};
   struct statvfs disk {};
   if (statvfs(folder.c_str(), &disk) == 0 && (disk.f_flag & ST_NOEXEC) != 0)
     return Error{ErrorCode::kUnavailable, "programs cannot load libraries from " + folder,

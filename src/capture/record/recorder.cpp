@@ -36,7 +36,7 @@ bool is_any(const Losses& losses) {
 Result<Mapped<wire::SessionHeader>> open_session(const std::string& path) {
   auto session = Mapped<wire::SessionHeader>::open(path, sizeof(wire::SessionHeader));
   if (!session || (*session)->magic != wire::kSessionMagic)
-    return Error{ErrorCode::kNotFound, "no recording under way: " + path};
+    return Error{ErrorCode::kNotFound, "no recording is running: " + path};
   return std::move(*session);
 }
 

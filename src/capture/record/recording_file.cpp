@@ -31,7 +31,7 @@ Result<RecordingFile> RecordingFile::open(const std::string& path, int flags) {
   if (fd < 0) return errno_error("cannot open", path, errno);
   RecordingFile file(fd, path);
   if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-    return Error{ErrorCode::kConflict, "the recording is being written: " + path,
+    return Error{ErrorCode::kConflict, "the recording is still being written: " + path,
                  "wait until the workload has ended"};
   return file;
 }

@@ -14,7 +14,8 @@ Result<SlowScope> SlowScope::parse(const std::string& text) {
   if (equals == std::string::npos || equals == 0 ||
       std::from_chars(text.data() + equals + 1, end, limit_ms).ptr != end || limit_ms < 1 ||
       limit_ms > kMostMs)
-    return Error{ErrorCode::kBadInput, "not a scope and its milliseconds: " + text, "decode=50"};
+    return Error{ErrorCode::kBadInput, "NAME=MS is expected, a scope and its milliseconds, not: " + text,
+                 "decode=50"};
   return SlowScope(text.substr(0, equals), limit_ms * 1'000'000);
 }
 

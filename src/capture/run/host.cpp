@@ -120,7 +120,7 @@ json describe_processors(const std::string& root) {
     nodes += name.starts_with("node") && name.find_first_not_of("0123456789", 4) == std::string::npos ? 1 : 0;
   cpu.add("numa_nodes", positive(nodes), "no nodes in /sys/devices/system/node");
   const std::string frequency = "/sys/devices/system/cpu/cpu0/cpufreq/";
-  const std::string reason = "no cpufreq in /sys: the frequency is not this system's to choose or see";
+  const std::string reason = "no cpufreq in /sys: this system can neither see nor choose the frequency";
   cpu.add("governor", cpu.text(frequency + "scaling_governor"), reason);
   cpu.add("max_khz", cpu.number(frequency + "cpuinfo_max_freq"), reason);
   cpu.add("current_khz", cpu.number(frequency + "scaling_cur_freq"), reason);
@@ -253,7 +253,7 @@ json describe_host(const std::string& root) {
   host.add("kernel", host.text("/proc/sys/kernel/osrelease"), "/proc does not say");
   const auto system = value_in(host.text("/etc/os-release").value_or(""), "PRETTY_NAME", '=');
   host.add("system", system ? std::optional(unquoted_value(*system)) : std::nullopt, "no /etc/os-release");
-  host.add("virtualisation", virtualisation(host), "the processor says of no hypervisor");
+  host.add("virtualisation", virtualisation(host), "the processor does not report a hypervisor");
   host.add("container", in_container(host));
   host.add("processors", describe_processors(root));
   host.add("memory", describe_memory(root));

@@ -398,7 +398,7 @@ Result<SamplingEnd> sample_around(const SamplerOptions& options, const std::func
     const Error& error = sampler.error();
     if (error.code != ErrorCode::kPermission && error.code != ErrorCode::kUnavailable) return error;
     NL_CHECK(run());
-    return SamplingEnd{"no samples of the processors: " + error.message};
+    return SamplingEnd{"no processor samples: " + error.message};
   }
   std::atomic<bool> has_ended{false};
   CheckedThread thread([&]() -> Result<void> {

@@ -198,7 +198,8 @@ bool PythonStacks::find_layout(Interpreter& python) {
       python.layout = layout_of(value_at<DebugOffsets>(python.process_id, python.runtime));
       break;
     default:
-      unread_reason_ = "Python 3." + std::to_string(python.minor) + " cannot be read, only 3.9 to 3.13";
+      unread_reason_ =
+          "Python 3." + std::to_string(python.minor) + " cannot be read; supported are 3.9 to 3.13";
   }
   return python.layout.has_value();
 }

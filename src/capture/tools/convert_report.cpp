@@ -100,8 +100,8 @@ class Conversion {
  private:
   Error not_installed() const {
     return Error{ErrorCode::kUnavailable,
-                 "a report of " + std::string(kind_.product) + " is read by its own program, " + kind_.tool +
-                     ", which is not installed here",
+                 "a report of " + std::string(kind_.product) + " can only be read by its own program, " +
+                     kind_.tool + ", which is not installed here",
                  "install it or set " + std::string(kind_.variable) +
                      ", or convert the report where it is: " + conversion_command(kind_, report_)};
   }

@@ -26,7 +26,7 @@ Result<NvtxRange> parse_nvtx_range(std::string_view text) {
       std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; });
   if (range.name.empty() || !printable || (at != std::string_view::npos && range.domain.empty()))
     return Error{ErrorCode::kBadInput, "not a range: " + std::string(text),
-                 "DOMAIN@RANGE, or RANGE for one of the default domain"};
+                 "write DOMAIN@RANGE, or RANGE for a range of the default domain"};
   return range;
 }
 

@@ -37,7 +37,7 @@ std::string names_one_of(const std::vector<std::string>& functions) {
 Result<void> check_counter_option(const VendorTool& rocprofv3) {
   if (knows_option(rocprofv3, "--pmc")) return {};
   return Error{ErrorCode::kUnavailable, "this rocprofv3 has no --pmc: " + rocprofv3.path,
-               "install ROCm 6.3 or later; --mode light does without counters"};
+               "install ROCm 6.3 or later; --mode light works without counters"};
 }
 
 }  // namespace nl::capture

@@ -40,8 +40,8 @@ Result<VendorTool> find_trtexec(const Environment& surroundings) {
   tool.help = words_of_program(surroundings, {tool.path, "--help"});
   tool.version = tensorrt_version_in(tool.help);
   if (tool.version.empty())
-    return Error{ErrorCode::kUnavailable, "this program does not say the version of TensorRT: " + tool.path,
-                 hint};
+    return Error{ErrorCode::kUnavailable,
+                 "this program does not report the version of TensorRT: " + tool.path, hint};
   return tool;
 }
 

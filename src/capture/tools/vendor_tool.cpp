@@ -52,12 +52,12 @@ std::string words_of_program(const Environment& surroundings, const std::vector<
 
 Result<VendorTool> find_nsys(const Environment& surroundings) {
   return find_tool(surroundings, "nsys", "NEUROLENS_NSYS", "Nsight Systems", {"profile", "--help"},
-                   "on AMD GPUs rocprofv3 serves; neurolens doctor says what can be measured here");
+                   "on AMD GPUs rocprofv3 does this; neurolens doctor says what can be measured here");
 }
 
 Result<VendorTool> find_ncu(const Environment& surroundings) {
   return find_tool(surroundings, "ncu", "NEUROLENS_NCU", "Nsight Compute", {"--help"},
-                   "--mode light does without its counters");
+                   "--mode light works without its counters");
 }
 
 Result<VendorTool> find_rocprofv3(const Environment& surroundings) {
@@ -77,7 +77,7 @@ bool knows_option(const VendorTool& tool, std::string_view option) {
 Result<void> check_counter_permission(std::string_view output) {
   if (!has_part(output, "ERR_NVGPUCTRPERM")) return {};
   return Error{
-      ErrorCode::kPermission, "the driver keeps counters from this user (ERR_NVGPUCTRPERM)",
+      ErrorCode::kPermission, "the driver does not let this user read counters (ERR_NVGPUCTRPERM)",
       "run as root, in a container with --cap-add SYS_ADMIN, or let the administrator load the driver "
       "with NVreg_RestrictProfilingToAdminUsers=0"};
 }
