@@ -117,7 +117,7 @@ std::vector<JsonFault> faults_of(valijson::ValidationResults& results, const jso
     }
   }
   if (found.empty() && !around.empty()) found.push_back(around[0]);
-  if (found.empty()) found.push_back({"", "does not follow the schema"});
+  if (found.empty()) found.push_back({"", "does not match the schema"});
   return found;
 }
 
@@ -171,7 +171,7 @@ Result<std::vector<JsonFault>> JsonSchema::faults(const json& document, size_t m
 Result<void> JsonSchema::validate(const json& document) const {
   NL_TRY(const auto found, faults(document, 1));
   if (found.empty()) return {};
-  return Error{ErrorCode::kBadInput, what_ + " does not follow its schema at " + fault_text(found[0])};
+  return Error{ErrorCode::kBadInput, what_ + " does not match its schema at " + fault_text(found[0])};
 }
 
 }  // namespace nl

@@ -336,7 +336,7 @@ Result<void> start_detached(const Environment& surroundings, const std::vector<s
   for (int waited_ms = 0; waited_ms < kFailsAtOnceMs; waited_ms += 10) {
     if (::waitpid(pid, &status, WNOHANG) == pid) {
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-      return Error{ErrorCode::kUnavailable, command[0] + " failed at once"};
+      return Error{ErrorCode::kUnavailable, command[0] + " failed immediately"};
     }
     ::usleep(10'000);
   }

@@ -103,7 +103,7 @@ void start() {
   if (const char* const why = load(functions)) return say(why);
   if (!subscribe()) return;
   collect::ThreadRing* const ring = collect::make_ring_of("GPU");
-  if (ring == nullptr) return say("there is no memory for its ring");
+  if (ring == nullptr) return say("there is no memory for its buffer");
   owner = getpid();
   if (functions.cuptiSetThreadIdType != nullptr) functions.cuptiSetThreadIdType(kSystemThreadIds);
   writer.start(functions, ring, give_clock());

@@ -48,7 +48,7 @@ Result<ChosenAdapter> choose_adapter(std::string_view head, std::string_view fil
   if (candidates.size() == 1) return chosen(candidates[0], sniffed);
   if (candidates.empty()) {
     return Error{ErrorCode::kUnsupported, "the format of the input is not known",
-                 "formats read today: " + names(all) + "; --format NAME overrules the detection"};
+                 "formats that can be read: " + names(all) + "; --format NAME sets the format"};
   }
   return Error{ErrorCode::kBadInput, "the input could be one of: " + names(candidates),
                "choose with --format NAME"};

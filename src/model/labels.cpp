@@ -66,11 +66,11 @@ Result<void> check_label_key(std::string_view key) {
       !key.empty() && key.size() <= kMaxLabelKeyBytes && is_lower(key[0]) &&
       std::all_of(key.begin(), key.end(), [](char c) { return is_lower(c) || is_digit(c) || is_mark(c); });
   if (!fine) {
-    return bad("not a key for a label: " + quoted(key),
-               "a key has 1 to 64 of a-z 0-9 _ . - and starts with a letter");
+    return bad("not a valid key for a label: " + quoted(key),
+               "a key has 1 to 64 characters of a-z 0-9 _ . - and starts with a letter");
   }
   if (std::find(std::begin(kFields), std::end(kFields), key) != std::end(kFields)) {
-    return bad("not a key for a label, since every run has a field of this name: " + std::string(key),
+    return bad("not a valid key for a label, because every run has a field of this name: " + std::string(key),
                "choose another key");
   }
   return {};
@@ -94,8 +94,8 @@ Result<void> check_name(std::string_view what, std::string_view name) {
   const bool fine = !name.empty() && name.size() <= kMaxLabelKeyBytes && plain(name[0]) &&
                     std::all_of(name.begin(), name.end(), [&](char c) { return plain(c) || is_mark(c); });
   if (fine) return {};
-  return bad("not a name for a " + std::string(what) + ": " + quoted(name),
-             "a name has 1 to 64 of A-Z a-z 0-9 _ . - and starts with a letter or a digit");
+  return bad("not a valid name for a " + std::string(what) + ": " + quoted(name),
+             "a name has 1 to 64 characters of A-Z a-z 0-9 _ . - and starts with a letter or a digit");
 }
 
 Result<void> check_note(std::string_view text) {

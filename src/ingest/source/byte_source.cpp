@@ -140,7 +140,7 @@ class GzipDecoder final : public Decoder {
     } else if (in_[0] == '\0') {
       in_.remove_prefix(1);
     } else {
-      return bad_input("there are other bytes behind the gzip data, near byte " +
+      return bad_input("there are other bytes after the gzip data, near byte " +
                        std::to_string(raw_.bytes()));
     }
     return {};

@@ -46,8 +46,8 @@ Result<size_t> RawFile::read(void* out, size_t size) {
 Result<void> RawFile::unchanged() const {
   struct stat now {};
   if (is_pipe(opened_) || (::fstat(file_.fd(), &now) == 0 && same_content(opened_, now))) return {};
-  return Error{ErrorCode::kConflict, "the file was written to while it was read: " + path_,
-               "import it again when its writer has finished"};
+  return Error{ErrorCode::kConflict, "another program wrote to the file while it was read: " + path_,
+               "import it again when that program has finished"};
 }
 
 Result<size_t> RawFile::read_pipe(void* out, size_t size) {
@@ -68,7 +68,7 @@ Result<size_t> RawFile::read_pipe(void* out, size_t size) {
 Result<bool> RawFile::wait_for_pipe() {
   if (wait_.cancelled()) return cancelled_error();
   if (!has_writer_ && waited_ >= wait_.for_writer) {
-    return Error{ErrorCode::kUnavailable, "nobody writes into the pipe: " + path_,
+    return Error{ErrorCode::kUnavailable, "no program writes to the pipe: " + path_,
                  "start the writer first, or at the same time"};
   }
   pollfd wanted{file_.fd(), POLLIN, 0};

@@ -74,7 +74,7 @@ Result<void> RandomAccess::keep(ByteSource& source, const ReadOptions& options) 
       return Error{
           ErrorCode::kLimit,
           "the input takes more than " + std::to_string(kMaxFileBytes >> 30) + " GB when decompressed",
-          "decompress it yourself and import the plain file, which is read in place"};
+          "decompress it yourself and import the plain file: that needs no temporary copy"};
     }
     if (fd_ < 0) {
       kept_.append(piece.data(), n);

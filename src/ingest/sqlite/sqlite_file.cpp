@@ -142,7 +142,7 @@ Result<void> SqlitePages::read_header() {
   }
   if (header[18] > 1 || header[19] > 1) {
     return Error{ErrorCode::kUnsupported,
-                 "the database is in WAL mode, so that a part of it may be elsewhere",
+                 "the database is in WAL mode, so a part of it may be in another file",
                  "close the program that writes it, or run: sqlite3 FILE 'PRAGMA journal_mode=DELETE'"};
   }
   if (big32(header + 56) > 1) return Error{ErrorCode::kUnsupported, "the text of the database is not UTF-8"};

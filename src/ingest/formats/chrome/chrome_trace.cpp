@@ -43,7 +43,7 @@ class OpenSpans {
     bytes_ += size_of(open);
     if (bytes_ > kMaxBytes) {
       return Error{ErrorCode::kLimit, "the trace begins more than " + std::to_string(kMaxBytes >> 20) +
-                                          " MB of events that it does not end"};
+                                          " MB of events without ending them"};
     }
     stacks_[track].push_back(std::move(open));
     return {};

@@ -90,7 +90,7 @@ std::string first_message(std::string_view head) {
 Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink& sink,
                   model::RunInfo& info) {
   if (is_report(source.head()))
-    return Error{ErrorCode::kUnsupported, "a report of Nsight Compute can only be read by itself", kExport};
+    return Error{ErrorCode::kUnsupported, "only Nsight Compute itself can read its report", kExport};
   const std::string said = first_message(source.head());
   NcuLaunches launches(sink, info, decimal_sign(source.head(), info));
   NL_CHECK(read_pages(source, options, launches, info));

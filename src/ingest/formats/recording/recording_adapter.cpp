@@ -134,9 +134,8 @@ class Recording {
     count_damage();
     if (info_.counts.stored == 0)
       return Error{ErrorCode::kBadInput,
-                   "the recording holds no marker or sample, and says of lost ones: " +
-                       std::to_string(info_.counts.seen),
-                   "see that the program marks something, or runs long enough, while it is recorded"};
+                   "the recording holds no marker or sample; lost ones: " + std::to_string(info_.counts.seen),
+                   "check that the program sets markers, or runs long enough, while it is recorded"};
     info_.tool = "neurolens";
     add_clock();
     add_sampling();

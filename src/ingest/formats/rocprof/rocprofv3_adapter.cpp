@@ -70,7 +70,7 @@ class Rocprof {
     info_.backend = "rocm";
     info_.tool = "rocprofv3";
     if (table_.kind() == RocprofKind::kNone)
-      return Error{ErrorCode::kBadInput, "the file is no table of rocprofv3", kExport};
+      return Error{ErrorCode::kBadInput, "the file is not a table of rocprofv3", kExport};
     if (table_.kind() == RocprofKind::kForeign)
       return Error{ErrorCode::kUnsupported, "allocations and scratch memory of rocprofv3 are not read",
                    "leave the file out and import the others"};
@@ -189,7 +189,7 @@ class Rocprof {
     }
     return Error{ErrorCode::kUnsupported,
                  "the file holds several processes: line " + std::to_string(reader_.line()),
-                 "convert the database of each process by itself: rocpd convert -i ONE.db -f csv"};
+                 "convert the database of each process separately: rocpd convert -i ONE.db -f csv"};
   }
 
   Result<void> store_row() {
@@ -212,7 +212,7 @@ class Rocprof {
       case RocprofKind::kForeign:
         break;
     }
-    return Error{ErrorCode::kInternal, "a row of no table"};
+    return Error{ErrorCode::kInternal, "a row that belongs to no table"};
   }
 
   void count_stored(const char* category) {

@@ -134,7 +134,7 @@ Result<void> RunFileReader::settle_tracks(RunFileWindow& window) {
   const TableId table = model::run_file_tables()[window.array].table;
   if (table == TableId::tracks) {
     if (!default_tracks_.empty()) {
-      return add({{"/tracks", "expected before the rows: some that name no track came first"}});
+      return add({{"/tracks", "expected before the rows: some rows without a track came first"}});
     }
     tracks_ += window.rows;
     return {};

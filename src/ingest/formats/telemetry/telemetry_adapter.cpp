@@ -374,7 +374,7 @@ class Telemetry {
     }
     if (time.has_zone != has_zone_)
       return Error{ErrorCode::kBadInput,
-                   "some times have a zone and others have none: line " + std::to_string(reader_.line())};
+                   "some times have a time zone and others do not: line " + std::to_string(reader_.line())};
     resolution_ns_ = std::min(resolution_ns_, time.resolution_ns);
     return has_zone_ ? time.ns : time.ns - *first_ns_;
   }
