@@ -113,7 +113,8 @@ TEST(Comparability, AFusedEngineOfOneModelComputesTheSame) {
     EXPECT_TRUE(score.is_enough()) << score.score();
     EXPECT_EQ(factor_of(score, kAmountOfWork).state, FactorState::kEqual);
     ASSERT_EQ(score.remarks.size(), 1u);
-    EXPECT_NE(score.remarks[0].find("compare the times, not single ops"), std::string::npos) << score.remarks[0];
+    EXPECT_NE(score.remarks[0].find("compare the times, not single ops"), std::string::npos)
+        << score.remarks[0];
   }
 }
 

@@ -22,7 +22,7 @@ constexpr size_t kLeastForUneven = 3;       // of two layers the median says not
 constexpr double kLeastUnevenShare = 0.01;  // of the time, from which a slow layer is worth a sentence
 
 constexpr char kNoNames[] =
-    "the file does not name layers: it has no nn.Module frames, and no ranges or ops with names of layers";
+    "the file names no layers: it has no nn.Module frames, and no ranges or ops with names of layers";
 constexpr char kNoWork[] = "no work of the window was launched in a named layer";
 
 std::optional<double> part_of(int64_t ns, int64_t whole) {
