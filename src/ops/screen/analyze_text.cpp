@@ -411,8 +411,7 @@ std::string clocks_text(const analyze::ClocksAnswer& clocks, const TextStyle& st
   if (lines == 0) return "";
   const std::string more = lines > kMostClocks ? fmt::format("{} more; ", lines - kMostClocks) : "";
   return "\n" + bold("Clocks", style) + "\n" + table.text("  ", true, style) + "  " +
-         dim(more + "times of two clocks that differ by less than their bounds cannot be told apart", style) +
-         "\n";
+         dim(more + "times of two clocks closer than their bounds cannot be told apart", style) + "\n";
 }
 
 std::string launch_matches_text(const std::optional<analyze::LaunchMatches>& matches,
