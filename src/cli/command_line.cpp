@@ -314,15 +314,18 @@ class Call {
 };
 
 constexpr char kIntroduction[] =
-    "NeuroLens turns profiles of AI inference into exact, comparable, auditable runs.\n\n  neurolens demo    "
-    "                 see what it can tell, on simulated traces\n  neurolens trace.json.gz            import "
-    "a profile and show it\n  neurolens view trace.json.gz       open its report in the browser\n  neurolens "
-    "runs                     list what is in the ledger\n  neurolens query @latest \"SELECT …\"  ask for "
-    "anything else\n";
+    "NeuroLens turns profiles of AI inference into exact, comparable, auditable runs.\n"
+    "\n"
+    "  neurolens demo                     see what it can tell, on simulated traces\n"
+    "  neurolens trace.json.gz            import a profile and show it\n"
+    "  neurolens view trace.json.gz       open its report in the browser\n"
+    "  neurolens runs                     list what is in the ledger\n"
+    "  neurolens query @latest \"SELECT …\"  ask for anything else\n";
 
 std::string footer() {
   return "A run is an id (its first characters), a tag, @latest, @latest~1, @baseline:NAME, a bundle folder, "
-         "or the path of a profile.\nHelp for one command: neurolens VERB --help";
+         "or the path of a profile.\n"
+         "Help for one command: neurolens VERB --help";
 }
 
 /// Advice for users who have no run yet. It only looks at the folder and creates no ledger.
@@ -330,8 +333,9 @@ std::string first_steps(const GlobalOptions& global) {
   const std::string folder =
       global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
   if (!folder.empty() && !list_folder(folder + "/runs").empty()) return "";
-  return "\nThe ledger is empty. Start with one of\n  neurolens demo     simulated traces, analysed and "
-         "compared in seconds; no network, no GPU\n  neurolens FILE     your own profile\n";
+  return "\nThe ledger is empty. Start with one of\n"
+         "  neurolens demo     simulated traces, analysed and compared in seconds; no network, no GPU\n"
+         "  neurolens FILE     your own profile\n";
 }
 
 /// The verb that a word was probably meant to be; null if none is close.

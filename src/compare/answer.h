@@ -243,7 +243,7 @@ struct WorkAmount {
     return std::tuple{field("names", &S::names, "full names; several if work was fused or split"),
                       field("calls", &S::calls, "in the whole window"),
                       field("calls_per_unit", &S::calls_per_unit, "in one unit of the window"),
-                      field("time_ns", &S::time_ns, "share of the window in which only this work ran"),
+                      field("time_ns", &S::time_ns, "time of the window that belongs to this work alone"),
                       field("mean_ns", &S::mean_ns, "duration of one call")};
   }
 };
@@ -295,7 +295,7 @@ struct ChangeRow {
         field("metrics", &S::metrics, "counters of its kernels; empty if not measured"),
         field_if_any("statistics", &S::statistics, "the verdict, if the row can be tested"),
         field_if_any("values", &S::values, "for pictures: its time in each run"),
-        field_if_any("p_adjusted", &S::p_adjusted, "the verdict of the statistics, not rounded")};
+        field_if_any("p_adjusted", &S::p_adjusted, "adjusted p of the statistics, not rounded")};
   }
 };
 
@@ -343,10 +343,9 @@ struct DeviceRow {
   std::string device;
   std::optional<DeviceTimes> base, next;
   static constexpr auto fields() {
-    return std::tuple{
-        field("device", &DeviceRow::device, "the device, with its rank if there are several"),
-        field_if_any("base", &DeviceRow::base, "null if the base does not have this device"),
-        field_if_any("new", &DeviceRow::next, "null if the new side does not have this device")};
+    return std::tuple{field("device", &DeviceRow::device, "the device, with its rank if there are several"),
+                      field_if_any("base", &DeviceRow::base, "only if the base has this device"),
+                      field_if_any("new", &DeviceRow::next, "only if the new side has this device")};
   }
 };
 

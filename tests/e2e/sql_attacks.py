@@ -183,7 +183,8 @@ DEEP_SQL = {
     "negation": "SELECT " + "- " * 20000 + "1",
     "queries": "SELECT * FROM " + "(SELECT * FROM " * 800 + "kernels" + ")" * 800,
     "unions": " UNION ALL ".join(["SELECT 1"] * 5000),
-    "queries_with_names": "WITH " + ", ".join(f"t{n} AS (SELECT * FROM {f't{n - 1}' if n else 'kernels'})" for n in range(500)) + " FROM t499",
+    "queries_with_names": "WITH t0 AS (SELECT * FROM kernels), "
+    + ", ".join(f"t{n} AS (SELECT * FROM t{n - 1})" for n in range(1, 500)) + " FROM t499",
     "lists": "SELECT " + "[" * 2000 + "1" + "]" * 2000,
     "structs": "SELECT " + "{'a': " * 1000 + "1" + "}" * 1000,
     "cases": "SELECT " + "CASE WHEN true THEN " * 1000 + "1" + " END" * 1000,

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+
 import sql_attacks
 
 BAD_INPUT = 2

@@ -6,6 +6,7 @@ import pty
 import subprocess
 
 import pytest
+
 import trace_text
 
 # Title, clipboard, clear, conceal, a C1 control sequence, a reversed line, a bell, and a byte that is no UTF-8.
