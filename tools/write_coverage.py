@@ -21,6 +21,12 @@ def uncovered_lines(file):
     return lines
 
 
+def name_in_source(filename):
+    """Builds name files from the top of the clone, wherever that is; llvm-cov puts its own folder in front."""
+    _, found, behind = filename.rpartition("/src/")
+    return pathlib.Path(behind if found else "")
+
+
 def unreached_errors(path, file):
     text = path.read_text().splitlines()
     return [(n, text[n - 1].strip()) for n in sorted(uncovered_lines(file)) if n <= len(text) and ERROR.search(text[n - 1])]
@@ -31,10 +37,10 @@ def main():
     rooms: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     errors = {}
     for file in files:
-        path = pathlib.Path(file["filename"])
-        if not path.is_relative_to(SOURCE):
+        name = name_in_source(file["filename"])
+        path = SOURCE / name
+        if not name.parts or not path.is_file():
             continue
-        name = path.relative_to(SOURCE)
         for kind in ("lines", "branches"):
             rooms[name.parts[0]][kind] += file["summary"][kind]["count"]
             rooms[name.parts[0]][kind + "_covered"] += file["summary"][kind]["covered"]
