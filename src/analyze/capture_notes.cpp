@@ -183,7 +183,7 @@ class Notes {
     if (ranks.empty() || static_cast<int64_t>(ranks.size()) >= world) return;
     add("ranks_missing",
         fmt::format(
-            "{} of {} ranks of the job are in the file, so it cannot tell which rank the others wait for.",
+            "{} of {} ranks of the job are in the file, so the rank that the others wait for is not known.",
             ranks.size(), world));
   }
 

@@ -75,7 +75,8 @@ constexpr std::string_view kFunctions =
     "timezone_hour timezone_minute to_base to_base64 to_binary to_centuries to_days to_decades to_hex "
     "to_hours to_json to_microseconds to_millennia to_milliseconds to_minutes to_months to_quarters "
     "to_seconds to_timestamp to_weeks to_years today transaction_timestamp translate trim trunc "
-    "try_strptime typeof ucase unbin unhex unicode unpivot_list union_extract union_tag union_value upper "
+    "try_strptime typeof ucase unbin unhex unicode unnest unpivot_list union_extract union_tag union_value "
+    "upper "
     "url_decode "
     "url_encode uuid uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 var_pop var_samp variance "
     "version wavg week weekday weekofyear weighted_avg xor year yearweek";

@@ -59,4 +59,4 @@ def test_doctor_says_whether_it_works(tmp_path, library):
     works = check(Neurolens(tmp_path / "ledger", {"NEUROLENS_NVML": str(library)}))
     assert works["status"] == "ok" and "GPUs: 2" in works["detail"]
     missing = check(Neurolens(tmp_path / "ledger", {"NEUROLENS_NVML": "/none/libnvidia-ml.so"}))
-    assert missing["status"] != "ok" and "is not there" in missing["detail"]
+    assert missing["status"] != "ok" and "does not exist" in missing["detail"]
