@@ -94,6 +94,13 @@ class Kineto:
     def kernel_time(self, pattern=""):
         return sum(e["dur"] for e in self.kernels if re.search(pattern, e["name"], re.IGNORECASE))
 
+    def busy_stream(self):
+        """Work of the stream with the most of it."""
+        streams = {e["args"]["stream"]: [] for e in self.work}
+        for e in self.work:
+            streams[e["args"]["stream"]].append(e)
+        return max(streams.values(), key=lambda work: sum(e["dur"] for e in work))
+
     def late(self):
         """Time of the gaps whose next launch call began after the device had run dry."""
         starts = [e["time"][0] for e in self.work]
@@ -156,11 +163,20 @@ def dominating_kernels(path):
     }
 
 
+def prefill_products(path):
+    trace = Kineto(path)
+    ours = [e for e in trace.busy_stream() if e["cat"] == "kernel"]
+    begin, last = ours[0]["time"][0], max(e["time"][1] for e in ours)
+    return {
+        "kernels, of the span of the busy stream": percent(sum(e["dur"] for e in ours), last - begin),
+        "products (Cijk_), of the kernel time": percent(trace.kernel_time("^Cijk_"), trace.kernel_time()),
+        "first kernel of that stream_ms": round(begin / 1000, 1),
+    }
+
+
 def capture_begins_late(path):
     trace = Kineto(path)
-    stream = max({e["args"]["stream"] for e in trace.work}, key=lambda s: sum(
-        e["dur"] for e in trace.work if e["args"]["stream"] == s))
-    ours = [e for e in trace.work if e["args"]["stream"] == stream]
+    ours = trace.busy_stream()
     called = trace.calls[ours[0]["args"]["correlation"]]["time"]
     begin, last = ours[0]["time"][0], max(e["time"][1] for e in ours)
     return {
