@@ -171,7 +171,7 @@ TEST(Fingerprint, LayersAreToldByShareNumberAndEvenness) {
   for (const Dimension one : {Dimension::layer_share, Dimension::layer_count, Dimension::layer_even,
                               Dimension::layer_self, Dimension::layer_classes})
     EXPECT_TRUE(without.absent.contains(one)) << info(one).id;
-  measures["model_layers"]["devices"] = {layers_of({100, 100, 100, 100}, 100)};
+  measures["model_layers"]["devices"] = json::array({layers_of({100, 100, 100, 100}, 100)});
   const Fingerprint even = print_of(measures);
   EXPECT_NEAR(even.of(Dimension::layer_share)[0], 0.8, 1e-4);
   EXPECT_NEAR(even.of(Dimension::layer_count)[0], 0.2, 1e-4) << "log2(4) / 10";
@@ -181,10 +181,10 @@ TEST(Fingerprint, LayersAreToldByShareNumberAndEvenness) {
   const Distance apart = distance(even, without);
   EXPECT_EQ(apart.value, 0) << "a run that names no layers is not one without layers";
   EXPECT_EQ(apart.shared, without.present);
-  measures["model_layers"]["devices"] = {layers_of({100, 100, 100, 700}, 100)};
+  measures["model_layers"]["devices"] = json::array({layers_of({100, 100, 100, 700}, 100)});
   EXPECT_NEAR(print_of(measures).of(Dimension::layer_even)[0], 0.55, 1e-4)
       << "45 % of the time would have to move";
-  measures["model_layers"]["devices"] = {layers_of({100, 100}, 300)};
+  measures["model_layers"]["devices"] = json::array({layers_of({100, 100}, 300)});
   const Fingerprint few = print_of(measures);
   EXPECT_TRUE(has(few.present, Dimension::layer_share));
   EXPECT_TRUE(few.absent.contains(Dimension::layer_even)) << "most of the time is in no named layer";
@@ -195,7 +195,7 @@ TEST(Fingerprint, RanksAndRowsMayComeInAnyOrder) {
   json measures = measures_of(random_ops(dice));
   measures["devices"] = {device_of(0, 3'000'000, 1'000'000), device_of(1, 2'000'000, 2'000'001)};
   measures["patterns"] = {pattern_of(random_ops(dice)), measures["patterns"][0]};
-  measures["model_layers"]["devices"] = {layers_of({7, 11, 13}, 5), layers_of({3, 17}, 2)};
+  measures["model_layers"]["devices"] = json::array({layers_of({7, 11, 13}, 5), layers_of({3, 17}, 2)});
   json other = measures;
   std::reverse(other["model_layers"]["devices"].begin(), other["model_layers"]["devices"].end());
   std::reverse(other["devices"].begin(), other["devices"].end());
