@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "base/checked_thread.h"
 #include "base/environment.h"
 #include "base/files.h"
 #include "store/sql_frames.h"
@@ -22,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The engine stops by itself at the limit, unless it is deaf.
-constexpr std::chrono::seconds kGrace(2);
+constexpr std::chrono::milliseconds kGrace(500);
 constexpr std::chrono::milliseconds kLookEvery(50);
 
 Error took_too_long(int seconds) {
@@ -50,6 +51,7 @@ class Descriptor {
 
 Result<pid_t> spawn(const std::vector<std::string>& command, int standard_input) {
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -111,12 +113,16 @@ class SqlWorkers::Turn {
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
     if (!waited_) return;
-    {
-      const std::lock_guard lock(pool_.mutex_);
-      pool_.running_--;
-    }
-    pool_.finished_.notify_one();
-    pool_.fill_up();
+    // Without memory, the next query starts its process itself.
+    (void)without_exceptions([this]() -> Result<void> {
+      {
+        const std::lock_guard lock(pool_.mutex_);
+        pool_.running_--;
+      }
+      pool_.finished_.notify_one();
+      pool_.fill_up();
+      return {};
+    });
   }
   Result<void> wait(const QueryLimits& limits) {
     std::unique_lock lock(pool_.mutex_);
@@ -170,6 +176,7 @@ void SqlWorkers::expect_query() {
 std::vector<int> SqlWorkers::ready_processes() {
   const std::lock_guard lock(mutex_);
   std::vector<int> pids;
+  pids.reserve(ready_.size());
   for (const auto& worker : ready_) pids.push_back(worker->pid());
   return pids;
 }
