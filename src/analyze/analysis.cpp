@@ -32,11 +32,6 @@ constexpr int64_t kLeastOfPart = 10;  // a gap of a tenth of a part outside is w
 constexpr size_t kMemorySamples = 400;
 constexpr int64_t kGapsShown = 100;
 
-std::optional<double> share_of(int64_t part, int64_t whole) {
-  if (whole == 0) return std::nullopt;
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
 std::optional<std::string> text_or_none(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
@@ -703,10 +698,6 @@ WindowAnswer window_answer(const PreparedRun& run, const Measured& measured, con
 }
 
 }  // namespace
-
-DeviceName device_name(const Device& device) {
-  return {{device.is_host, device.number}, device.rank};
-}
 
 Result<Measured> measure(const PreparedRun& run, const Sources& sources, const std::string& window) {
   NL_TRY(auto pieces, window_named(window, run.timeline, run.windows));

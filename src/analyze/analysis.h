@@ -62,6 +62,4 @@ Result<Measured> measure(const PreparedRun& run, const Sources& sources, const s
 Analysis analysis_of(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy,
                      const AnalysisOptions& options, const GraphOps* graphs = nullptr);
 
-DeviceName device_name(const Device& device);
-
 }  // namespace nl::analyze

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nl {
 
@@ -41,6 +42,9 @@ std::string lower(std::string_view text);
 
 /// Without blanks, tabs and line ends at both ends.
 std::string_view trimmed(std::string_view text);
+
+/// The parts between the separators; some may be empty.
+std::vector<std::string> split(std::string_view text, char separator);
 
 /// Letters to add, drop or change to get from one word to the other; for "did you mean".
 size_t edit_distance(std::string_view a, std::string_view b);

@@ -22,9 +22,9 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/safe_text.h"
 #include "base/text.h"
 #include "cli/completion.h"
-#include "cli/safe_text.h"
 #include "cli/spelling.h"
 #include "cli/terminal.h"
 #include "ops/door.h"
@@ -259,7 +259,7 @@ class Call {
           {"error", {{"code", error_code_name(error.code)}, {"message", error.message}, {"hint", hint}}},
           {"warnings", json::array()},
           {"next", json::array()}};
-      (void)write_stdout(json_for_terminals(ops::compact_json(envelope)) + "\n");
+      (void)write_stdout(ops::compact_json(envelope) + "\n");
     }
     say("neurolens: {}\n", error.message);
     if (!hint.empty()) say("  {}\n", hint);
@@ -282,7 +282,7 @@ class Call {
   }
 
   static std::string json_line(std::string_view operation, const ops::Outcome& outcome) {
-    return json_for_terminals(ops::compact_json(ops::envelope_of(operation, outcome, spelled))) + "\n";
+    return ops::compact_json(ops::envelope_of(operation, outcome, spelled)) + "\n";
   }
 
   std::string shown(const Operation& operation, const ops::Outcome& outcome) const {

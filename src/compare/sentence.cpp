@@ -1,6 +1,7 @@
 #include "compare/sentence.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,12 +30,6 @@ std::string short_duration(int64_t ns) {
   if (size < 999.5e3) return text(size / 1e3, "us");
   if (size < 999.5e6) return text(size / 1e6, "ms");
   return text(size / 1e9, "s");
-}
-
-std::string joined(const std::vector<std::string>& texts, const char* between) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : between) + text;
-  return out;
 }
 
 /// Runs that repeats show to be alike in this part are no cause, whatever the two middle runs say.
@@ -165,13 +160,13 @@ class SentenceWriter {
     if (parts.causes.empty() && parts.back.empty()) return "in many small parts";
     std::vector<std::string> causes, clauses;
     for (const PartRow* part : parts.causes) causes.push_back(cause_text(*part));
-    if (!causes.empty()) clauses.push_back(joined(causes, ", "));
+    if (!causes.empty()) clauses.push_back(fmt::format("{}", fmt::join(causes, ", ")));
     for (const PartRow* part : parts.back) clauses.push_back(back_text(*part));
     const int64_t left = data_.delta_ns - parts.sum_ns;
     if (std::abs(static_cast<double>(left)) >= kWorthAddingUp * size)
       clauses.push_back(
           fmt::format("{} {} in smaller parts", short_duration(left), left < 0 ? "less" : "more"));
-    return joined(clauses, "; ");
+    return fmt::format("{}", fmt::join(clauses, "; "));
   }
 
   /// Parts that moved far and cancel out.
@@ -181,7 +176,7 @@ class SentenceWriter {
     for (const auto* list : {&parts.causes, &parts.back}) {
       for (const PartRow* part : *list) moved.push_back(cause_text(*part));
     }
-    return moved.empty() ? "" : "; inside of it " + joined(moved, ", ");
+    return moved.empty() ? "" : fmt::format("; inside of it {}", fmt::join(moved, ", "));
   }
 
   // ---- How sure

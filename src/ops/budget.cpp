@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/utf8.h"
 #include "ops/envelope.h"
 
 namespace nl::ops {
@@ -157,8 +158,7 @@ std::string least_entry(const json& entries) {
 
 /// At most so many bytes, and no part of a character.
 std::string beginning(const std::string& text, size_t bytes) {
-  const auto goes_on = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-  while (bytes > 0 && goes_on(text[bytes])) bytes--;
+  while (bytes > 0 && is_continuation(text[bytes])) bytes--;
   return text.substr(0, bytes);
 }
 

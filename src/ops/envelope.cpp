@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/safe_text.h"
+
 namespace nl::ops {
 namespace {
 
@@ -44,7 +46,7 @@ json envelope_schema(const Operation& operation) {
 }
 
 std::string compact_json(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_for_terminals(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace nl::ops

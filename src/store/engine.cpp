@@ -56,6 +56,14 @@ duckdb_data_chunk raw(_duckdb_data_chunk* chunk) {
   return chunk;
 }
 
+std::shared_future<Result<std::shared_ptr<Engine>>> lease_engine(std::launch when,
+                                                                 const EngineOptions& options) {
+  return std::async(
+             when,
+             [options] { return without_exceptions([&] { return EnginePool::shared().lease(options); }); })
+      .share();
+}
+
 }  // namespace
 
 size_t Chunk::size() const {
@@ -225,9 +233,11 @@ Result<std::shared_ptr<Engine>> Engine::open(const EngineOptions& options) {
 }
 
 EngineStart EngineStart::leased(const EngineOptions& options) {
-  return EngineStart(std::async(std::launch::async, [options] {
-                       return without_exceptions([&] { return EnginePool::shared().lease(options); });
-                     }).share());
+  return EngineStart(lease_engine(std::launch::async, options));
+}
+
+EngineStart EngineStart::leased_when_needed(const EngineOptions& options) {
+  return EngineStart(lease_engine(std::launch::deferred, options));
 }
 
 Result<std::unique_ptr<Engine>> Engine::start(const EngineOptions& options) {

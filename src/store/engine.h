@@ -131,6 +131,8 @@ class EngineStart {
                 }).share()) {}
   /// One of the pool (store/engine_pool.h).
   static EngineStart leased(const EngineOptions& options);
+  /// The same, but only once somebody waits for it.
+  static EngineStart leased_when_needed(const EngineOptions& options);
   /// Waits for it. Copies get the same one.
   Result<std::shared_ptr<Engine>> get() const { return engine_.get(); }
 

@@ -237,10 +237,6 @@ class Lender {
     return false;
   }
 
-  static bool names_kernels(const std::vector<LaunchKey>& donor) {
-    return std::any_of(donor.begin(), donor.end(), [](const LaunchKey& key) { return key.kernel != 0; });
-  }
-
   static ShapesVerdict judge_shapes(const Fit& fit, const Repeated& group) {
     const ReplayMatch& match = fit.match;
     const auto batch = fit.graph->batch;
@@ -291,13 +287,9 @@ class Lender {
     } else if (donor_.kind == DonorKind::kNone) {
       answer.refused = "the other run records no graph, and none of its kernels outside of graphs has an op";
     }
-    const auto share = [](int64_t part, int64_t whole) {
-      return whole == 0 ? std::nullopt
-                        : std::optional(static_cast<double>(part) / static_cast<double>(whole));
-    };
-    answer.matched = share(answer.by_name + answer.by_class, answer.kernels);
-    answer.matched_time = share(answer.by_name_ns + answer.by_class_ns, answer.kernel_ns);
-    answer.by_name_time = share(answer.by_name_ns, answer.kernel_ns);
+    answer.matched = share_of(answer.by_name + answer.by_class, answer.kernels);
+    answer.matched_time = share_of(answer.by_name_ns + answer.by_class_ns, answer.kernel_ns);
+    answer.by_name_time = share_of(answer.by_name_ns, answer.kernel_ns);
     if (!answer.is_used()) answer.shapes = "none";
   }
 

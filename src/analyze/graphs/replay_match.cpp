@@ -157,6 +157,10 @@ int64_t stretch_of(const ReplayMatch& match) {
 
 }  // namespace
 
+bool names_kernels(std::span<const LaunchKey> launches) {
+  return std::any_of(launches.begin(), launches.end(), [](const LaunchKey& key) { return key.kernel != 0; });
+}
+
 int64_t common_kernels(std::span<const LaunchKey> replay, std::span<const LaunchKey> donor) {
   const Counts here = counts_of(replay), there = counts_of(donor);
   int64_t common = 0;
@@ -168,9 +172,7 @@ int64_t common_kernels(std::span<const LaunchKey> replay, std::span<const Launch
 
 Result<ReplayMatch> match_capture(std::span<const LaunchKey> replay, std::span<const LaunchKey> donor,
                                   std::span<const std::string_view> names) {
-  const bool has_names =
-      std::any_of(donor.begin(), donor.end(), [](const LaunchKey& key) { return key.kernel != 0; });
-  if (!has_names) return match_by_place(replay, donor);
+  if (!names_kernels(donor)) return match_by_place(replay, donor);
   NL_TRY(ReplayMatch match, match_by_names(replay, donor, names));
   refuse_if_weak(match, static_cast<int64_t>(donor.size()));
   return match;

@@ -54,6 +54,9 @@ Result<ReplayMatch> match_capture(std::span<const LaunchKey> replay, std::span<c
 Result<ReplayMatch> match_eager(std::span<const LaunchKey> replay, std::span<const LaunchKey> donor,
                                 std::span<const std::string_view> names);
 
+/// Whether any launch tells its kernel; a capture may know the ops alone.
+bool names_kernels(std::span<const LaunchKey> launches);
+
 /// Kernels that both sides have, in any order: how well they may fit at most.
 int64_t common_kernels(std::span<const LaunchKey> replay, std::span<const LaunchKey> donor);
 

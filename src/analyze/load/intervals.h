@@ -4,6 +4,7 @@
 // a large set is cheap.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace nl::analyze {
@@ -30,5 +31,11 @@ int64_t length_inside(const IntervalSet& set, Interval piece);
 /// The first interval that ends behind `time`.
 IntervalSet::const_iterator first_ending_after(const IntervalSet& set, int64_t time);
 bool contains(const IntervalSet& set, int64_t time);
+
+/// Nothing of nothing has no share.
+inline std::optional<double> share_of(int64_t part, int64_t whole) {
+  if (whole == 0) return std::nullopt;
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
 
 }  // namespace nl::analyze

@@ -165,14 +165,8 @@ SpanLayer LayerFrames::extended(const SpanLayer& outside, uint32_t span) const {
 }
 
 SpanLayer LayerFrames::around(uint32_t span) {
-  std::vector<uint32_t> chain;
-  while (span != kNoRow && !known_.contains(span)) {
-    chain.push_back(span);
-    span = run_.spans.parent[span];
-  }
-  SpanLayer place = span == kNoRow ? SpanLayer{} : known_[span];
-  for (auto it = chain.rbegin(); it != chain.rend(); ++it) known_[*it] = place = extended(place, *it);
-  return place;
+  return known_.around(run_.spans, span, SpanLayer{},
+                       [this](const SpanLayer& outside, uint32_t inner) { return extended(outside, inner); });
 }
 
 }  // namespace nl::analyze

@@ -4,10 +4,9 @@
 // outermost counts.
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "analyze/load/timeline.h"
+#include "analyze/load/span_memo.h"
 
 namespace nl::analyze {
 
@@ -49,7 +48,7 @@ class LayerFrames {
   const Timeline& run_;
   std::vector<NameFacts> facts_;  ///< by the id of the name
   std::vector<LayerId> layers_;
-  std::unordered_map<uint32_t, SpanLayer> known_;
+  SpanMemo<SpanLayer> known_;
 };
 
 }  // namespace nl::analyze

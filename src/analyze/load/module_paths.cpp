@@ -29,14 +29,8 @@ ModulePaths::ModulePaths(const Timeline& run) : run_(run), is_module_(run.names.
 }
 
 const std::string& ModulePaths::around(uint32_t span) {
-  std::vector<uint32_t> chain;
-  while (span != kNoRow && !known_.contains(span)) {
-    chain.push_back(span);
-    span = run_.spans.parent[span];
-  }
-  const std::string* path = span == kNoRow ? &none_ : known_[span];
-  for (auto it = chain.rbegin(); it != chain.rend(); ++it) known_[*it] = path = extended(path, *it);
-  return *path;
+  return *known_.around(run_.spans, span, &none_,
+                        [this](const std::string* path, uint32_t inner) { return extended(path, inner); });
 }
 
 const std::string* ModulePaths::extended(const std::string* path, uint32_t span) {

@@ -4,10 +4,9 @@
 
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "analyze/load/timeline.h"
+#include "analyze/load/span_memo.h"
 
 namespace nl::analyze {
 
@@ -33,7 +32,7 @@ class ModulePaths {
   const Timeline& run_;
   std::vector<bool> is_module_;
   bool any_ = false;
-  std::unordered_map<uint32_t, const std::string*> known_;
+  SpanMemo<const std::string*> known_;
   std::map<std::string, std::string> paths_;
   const std::string none_;
 };

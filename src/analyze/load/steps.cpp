@@ -283,16 +283,13 @@ std::optional<size_t> Steps::launched_at(int64_t time) const {
   return static_cast<size_t>(std::prev(behind) - list.begin());
 }
 
+bool has_less_compute(const Device& a, const Device& b) {
+  return total_length(a.compute) < total_length(b.compute);
+}
+
 const Device* main_device(const std::vector<Device>& devices) {
-  const Device* most = nullptr;
-  int64_t most_ns = -1;
-  for (const Device& device : devices) {
-    const int64_t ns = total_length(device.compute);
-    if (ns <= most_ns) continue;
-    most = &device;
-    most_ns = ns;
-  }
-  return most;
+  const auto most = std::max_element(devices.begin(), devices.end(), has_less_compute);
+  return most == devices.end() ? nullptr : &*most;
 }
 
 int32_t main_stream(const Device& device) {

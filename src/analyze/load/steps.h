@@ -34,6 +34,8 @@ struct Steps {
   std::optional<size_t> launched_at(int64_t time) const;
 };
 
+/// Less kernel time than the other, without communication.
+bool has_less_compute(const Device& a, const Device& b);
 /// The device with the most kernel time; none if there are no devices.
 const Device* main_device(const std::vector<Device>& devices);
 

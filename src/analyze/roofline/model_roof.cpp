@@ -1,8 +1,9 @@
 #include "analyze/roofline/model_roof.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "model/labels.h"
 
 namespace nl::analyze {
 namespace {
@@ -25,9 +26,8 @@ std::optional<double> number_label(const Labels& labels, const char* key) {
   const std::string* text = label_of(labels, key);
   if (text == nullptr) return std::nullopt;
   double number = 0;
-  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), number);
-  const bool whole = failed == std::errc() && end == text->data() + text->size();
-  return whole && number >= 1 && number < kLargestLabel ? std::optional(number) : std::nullopt;
+  return model::label_number(*text, number) && number >= 1 && number < kLargestLabel ? std::optional(number)
+                                                                                     : std::nullopt;
 }
 
 /// While it decodes, a request attends to its prompt and to what it has got so far.

@@ -64,6 +64,11 @@ Known<Gain> gain_of(const Rule& rule, const Finding& finding, int64_t suggestion
   });
 }
 
+bool promises_gain(const Rule& rule) {
+  return std::any_of(rule.suggestions.begin(), rule.suggestions.end(),
+                     [](const RuleSuggestion& one) { return one.gain.has_value(); });
+}
+
 std::string_view rule_verdict_name(RuleVerdict verdict) {
   constexpr std::string_view kNames[] = {"unproved", "held", "proved", "too_generous", "wrong"};
   return kNames[static_cast<size_t>(verdict)];

@@ -21,6 +21,9 @@ enum class RuleVerdict {
   kTooGenerous,  ///< its bound held, but little of it was gained
   kWrong,        ///< more was gained than promised
 };
+/// Does any of its suggestions promise time?
+bool promises_gain(const Rule& rule);
+
 std::string_view rule_verdict_name(RuleVerdict verdict);
 
 }  // namespace nl::analyze

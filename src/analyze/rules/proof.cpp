@@ -75,9 +75,7 @@ Result<std::vector<RuleScore>> built_in_proofs() {
 }
 
 std::string proof_of(const Rule& rule, const std::vector<RuleScore>& proofs) {
-  const bool promises = std::any_of(rule.suggestions.begin(), rule.suggestions.end(),
-                                    [](const RuleSuggestion& one) { return one.gain.has_value(); });
-  if (!promises) return kNoPromise;
+  if (!promises_gain(rule)) return kNoPromise;
   const auto at = std::find_if(proofs.begin(), proofs.end(), [&](const RuleScore& one) {
     return one.rule == rule.id && one.rule_version == rule.version;
   });

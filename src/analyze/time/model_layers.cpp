@@ -25,11 +25,6 @@ constexpr char kNoNames[] =
     "the file names no layers: it has no nn.Module frames, and no ranges or ops with names of layers";
 constexpr char kNoWork[] = "no work of the window was launched in a named layer";
 
-std::optional<double> part_of(int64_t ns, int64_t whole) {
-  if (whole == 0) return std::nullopt;
-  return static_cast<double>(ns) / static_cast<double>(whole);
-}
-
 // ---- Stacks and what is said of them
 
 int64_t middle_of(std::vector<int64_t> values) {
@@ -51,7 +46,7 @@ LayerStack stack_of(const ModelLayer* first, const ModelLayer* last, int64_t tot
       stack.slowest = layer->index;
     }
   }
-  stack.share = part_of(stack.device_ns, total);
+  stack.share = share_of(stack.device_ns, total);
   stack.fastest_ns = *std::min_element(means.begin(), means.end());
   stack.median_ns = middle_of(means);
   for (const ModelLayer* layer = first; layer != last && means.size() >= kLeastForUneven; layer++) {
@@ -105,7 +100,7 @@ std::optional<Remark> uneven_remark(const LayerStack& stack, const DeviceLayers&
   const auto slowest = std::find_if(of.layers.begin(), of.layers.end(), [&](const ModelLayer& layer) {
     return layer.stack == stack.name && layer.index == stack.slowest;
   });
-  if (part_of(slowest->device_ns, of.total_ns).value_or(0) < kLeastUnevenShare) return std::nullopt;
+  if (share_of(slowest->device_ns, of.total_ns).value_or(0) < kLeastUnevenShare) return std::nullopt;
   const double times = static_cast<double>(stack.slowest_ns) / static_cast<double>(stack.median_ns);
   std::string text = fmt::format("The {} are uneven: ", stack_words(stack, of));
   if (stack.uneven.size() > 1)
@@ -173,7 +168,7 @@ std::optional<DeviceLayers> layers_on(const PreparedRun& run, const Device& devi
     if (place.layer != kNoRow) calls.add(run.timeline, place);
   }
   calls.give(tally);
-  return tally.answer(source, DeviceName{{device.is_host, device.number}, device.rank});
+  return tally.answer(source, device_name(device));
 }
 
 std::vector<DeviceLayers> layers_by(const PreparedRun& run, const IntervalSet& window, LayerFrames& frames,
@@ -256,7 +251,7 @@ std::optional<DeviceLayers> LayerTally::answer(LayerSource source,
     for (size_t c = 0; c < kOpClasses; c++) classes[c] += sums.classes[c];
   }
   out.total_ns = out.in_layers_ns + out.outside_ns;
-  for (ModelLayer& layer : out.layers) layer.share = part_of(layer.device_ns, out.total_ns);
+  for (ModelLayer& layer : out.layers) layer.share = share_of(layer.device_ns, out.total_ns);
   for (size_t c = 0; c < kOpClasses; c++) {
     if (classes[c] > 0) out.classes[std::string(op_class_name(static_cast<OpClass>(c)))] = classes[c];
   }

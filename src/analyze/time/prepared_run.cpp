@@ -97,11 +97,14 @@ Result<void> keep_measured_iterations(store::Connection& connection, const store
 }  // namespace
 
 const DeviceState* main_device(const PreparedRun& run) {
-  const auto most =
-      std::max_element(run.devices.begin(), run.devices.end(), [](const auto& a, const auto& b) {
-        return total_length(a.device.compute) < total_length(b.device.compute);
-      });
+  const auto most = std::max_element(
+      run.devices.begin(), run.devices.end(),
+      [](const DeviceState& a, const DeviceState& b) { return has_less_compute(a.device, b.device); });
   return most == run.devices.end() ? nullptr : &*most;
+}
+
+DeviceName device_name(const Device& device) {
+  return {{device.is_host, device.number}, device.rank};
 }
 
 IntervalSet ranges_of_runs(const Steps& steps) {

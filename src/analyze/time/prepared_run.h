@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "analyze/answer/device_name.h"
 #include "analyze/load/launches.h"
 #include "analyze/load/windows.h"
 #include "analyze/time/idle.h"
@@ -27,6 +28,8 @@ struct PreparedRun {
 
 /// The device with the most kernel time; null if there are no devices.
 const DeviceState* main_device(const PreparedRun& run);
+
+DeviceName device_name(const Device& device);
 
 /// The ranges of the runs of a session, as ONNX Runtime marks them; empty where the source marks none.
 IntervalSet ranges_of_runs(const Steps& steps);

@@ -141,7 +141,7 @@ class QueryRunner {
       : context_(context),
         limits_(limits),
         engine_(is_here() ? store::EngineStart(store::query_engine(limits))
-                          : store::EngineStart::leased(store::reading_engine())) {
+                          : store::EngineStart::leased_when_needed(store::reading_engine())) {
     if (!is_here()) context.sql_workers->expect_query();
   }
 

@@ -6,6 +6,7 @@
 
 #include "base/call_control.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "ops/runs/run_report.h"
 #include "ops/text/text.h"
 #include "report/report_html.h"
@@ -59,13 +60,10 @@ SuggestedCall report_to_folder() {
 
 Result<std::set<std::string>> formats_of(const std::string& text) {
   std::set<std::string> formats;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string format = text.substr(at, comma - at);
+  for (const std::string& format : split(text, ',')) {
     if (format != "md" && format != "html" && format != "json")
       return bad_input("reports do not have this format: " + format, "--format md,html,json or some of them");
     formats.insert(format);
-    at = comma + 1;
   }
   return formats;
 }

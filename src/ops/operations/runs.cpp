@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/path_text.h"
+#include "base/text.h"
 #include "ops/runs/run_names.h"
 #include "ops/runs/run_state.h"
 #include "ops/text/text.h"
@@ -84,18 +85,8 @@ store::SortOrder sort_order(const json& parameters) {
   return order;
 }
 
-std::vector<std::string> divided(const std::string& text) {
-  std::vector<std::string> parts;
-  for (size_t from = 0; from <= text.size();) {
-    const size_t comma = std::min(text.find(',', from), text.size());
-    parts.push_back(text.substr(from, comma - from));
-    from = comma + 1;
-  }
-  return parts;
-}
-
 Result<json> facets_json(store::Ledger& ledger, store::RunSearch& search, const std::string& asked) {
-  std::vector<std::string> keys = divided(asked);
+  std::vector<std::string> keys = split(asked, ',');
   if (asked.empty()) {
     NL_TRY(keys, store::RunSearch::label_keys(ledger.index()));
     for (const char* field : {"format", "device", "tag"}) keys.emplace_back(field);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "ops/gate/share.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
@@ -49,14 +50,11 @@ constexpr Cut kCuts[] = {{"/groups/*/points", 0, kOldestFirst},
                          {"/groups/*/change_points", 1, kOldestFirst},
                          {"/groups"}};
 
-std::vector<std::string> divided(const std::string& text) {
-  std::vector<std::string> parts;
-  for (size_t from = 0; from <= text.size();) {
-    const size_t comma = std::min(text.find(',', from), text.size());
-    if (comma > from) parts.push_back(text.substr(from, comma - from));
-    from = comma + 1;
-  }
-  return parts;
+/// Without empty ones.
+std::vector<std::string> keys_of(const std::string& text) {
+  std::vector<std::string> keys = split(text, ',');
+  std::erase(keys, "");
+  return keys;
 }
 
 Result<RunFigure> figure_of(const json& parameters) {
@@ -79,7 +77,7 @@ Result<HistoryQuestion> history_question(const json& parameters) {
   for (const auto& tag : parameters.value("tag", std::vector<std::string>())) {
     question.where.push_back({"tag", store::Comparison::kEqual, tag});
   }
-  question.group_by = divided(parameters["group_by"]);
+  question.group_by = keys_of(parameters["group_by"]);
   question.order = parameters["order"];
   question.limit = parameters["limit"];
   return question;

@@ -27,16 +27,6 @@ constexpr char kForm[] =
     "a file of pairs has pairs: [{before: [RUN], after: [RUN], applied: [RULE], name: TEXT, window: NAME}]";
 constexpr int64_t kMostLabelled = 10'000;
 
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 Result<Applied> parse_applied(const std::string& text) {
   const size_t colon = text.find(':');
   Applied applied{text.substr(0, colon)};
@@ -139,12 +129,9 @@ std::optional<double> unprofiled_ns(const std::optional<IterationTimes>& times) 
 Result<std::optional<double>> batch_of(store::Ledger& ledger, const NamedRun& run) {
   NL_TRY(const auto document, store::shared_run_document(run.bundle + "/run.json"));
   NL_TRY(const auto labels, ledger.labels(run.run_id, *document));
-  for (const auto& label : labels) {
-    int64_t batch = 0;
-    if (label.key == "batch" && parse_int64(label.effective().value, batch) && batch > 0)
-      return std::optional(static_cast<double>(batch));
-  }
-  return std::optional<double>();
+  int64_t batch = 0;
+  const bool is_known = parse_int64(store::counting_values(labels)["batch"], batch) && batch > 0;
+  return is_known ? std::optional(static_cast<double>(batch)) : std::nullopt;
 }
 
 /// Labels name runs of the ledger; only a file may name profiles.
@@ -356,11 +343,6 @@ Result<analyze::RuleSet> all_rules() {
   return analyze::load_rules(connection, {});
 }
 
-bool promises_gain(const analyze::Rule& rule) {
-  return std::any_of(rule.suggestions.begin(), rule.suggestions.end(),
-                     [](const analyze::RuleSuggestion& one) { return one.gain.has_value(); });
-}
-
 Result<ScoredPair> score_pair(Context& context, store::Ledger& ledger, const GainPair& pair,
                               const analyze::RuleSet& rules) {
   NL_TRY(const Side before, read_side(context, ledger, pair.before, pair));
@@ -379,7 +361,7 @@ void sum_up(GainScores& scores, const analyze::RuleSet& rules) {
     scored.insert(one.rule);
   }
   for (const analyze::Rule& rule : rules.rules) {
-    if (promises_gain(rule) && !scored.contains(rule.id)) scores.unproved.push_back(rule.id);
+    if (analyze::promises_gain(rule) && !scored.contains(rule.id)) scores.unproved.push_back(rule.id);
   }
 }
 
@@ -394,7 +376,7 @@ Error unlabelled(ErrorCode code, std::string message) {
 
 Result<std::vector<Applied>> parse_all_applied(const std::string& text) {
   std::vector<Applied> all;
-  for (const std::string& part : split_list(text)) {
+  for (const std::string& part : split(text, ',')) {
     NL_TRY(auto one, parse_applied(part));
     all.push_back(std::move(one));
   }
@@ -415,7 +397,7 @@ Result<std::vector<GainPair>> labelled_pairs(store::Ledger& ledger) {
     if (follows == row.labels.end() || applied == row.labels.end()) continue;
     GainPair& pair = pairs[{follows->second, applied->second}];
     pair.name = follows->second + ", " + applied->second;
-    pair.before = split_list(follows->second);
+    pair.before = split(follows->second, ',');
     pair.in_ledger = true;
     NL_TRY(pair.applied, parse_all_applied(applied->second));
     pair.after.push_back(row.run_id);

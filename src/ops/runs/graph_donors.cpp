@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/path_text.h"
 #include "ops/runs/named_analysis.h"
 #include "store/run_search.h"
 
@@ -23,18 +24,6 @@ Result<Donor> read_donor(const NamedRun& run, std::string label, std::string cho
   return std::make_shared<const analyze::GraphDonor>(std::move(donor));
 }
 
-/// The file without its folders; another name as it is.
-std::string label_of(const std::string& name) {
-  return name.substr(name.find_last_of('/') + 1);
-}
-
-std::string model_of(const std::vector<store::Label>& labels) {
-  for (const store::Label& label : labels) {
-    if (label.key == "model") return label.effective().value;
-  }
-  return "";
-}
-
 struct Candidates {
   std::string model;
   std::vector<NamedRun> runs = {};
@@ -44,7 +33,7 @@ struct Candidates {
 Result<Candidates> candidates_of(const NamedRun& run, const nlohmann::json& document) {
   if (!run.ledger) return Candidates{};
   NL_TRY(const auto labels, run.ledger->labels(run.run_id, document));
-  Candidates found{model_of(labels)};
+  Candidates found{store::counting_values(labels)["model"]};
   if (found.model.empty()) return found;
   NL_TRY(auto search,
          store::RunSearch::start(run.ledger->index(), {{"model", store::Comparison::kEqual, found.model}}));
@@ -60,7 +49,7 @@ Result<Candidates> candidates_of(const NamedRun& run, const nlohmann::json& docu
 
 Result<analyze::DonorChoice> named_donor(Context& context, const std::string& name) {
   NL_TRY(const NamedRun run, resolve_run(context, name));
-  const std::string label = label_of(name);
+  const std::string label = base_name(name);
   return analyze::DonorChoice{true, [run, label](size_t) { return read_donor(run, label, "named"); }};
 }
 

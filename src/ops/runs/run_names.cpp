@@ -29,10 +29,8 @@ Result<NamedRun> by_latest(store::Ledger& ledger, const std::string& name) {
   return NamedRun{id, ledger.run_folder(id)};
 }
 
-constexpr char kBaseline[] = "@baseline:";
-
 Result<NamedRun> by_baseline(store::Ledger& ledger, const std::string& name) {
-  const std::string baseline_name = name.substr(std::string(kBaseline).size());
+  const std::string baseline_name = name.substr(std::string(kBaselinePrefix).size());
   NL_TRY(const auto baseline, ledger.state().baseline(baseline_name));
   if (!baseline) {
     return Error{ErrorCode::kNotFound,
@@ -85,7 +83,7 @@ Result<NamedRun> by_id_or_tag(store::Ledger& ledger, const std::string& name) {
 
 Result<NamedRun> by_name(store::Ledger& ledger, const std::string& name) {
   if (name.starts_with("@latest")) return by_latest(ledger, name);
-  if (name.starts_with(kBaseline)) return by_baseline(ledger, name);
+  if (name.starts_with(kBaselinePrefix)) return by_baseline(ledger, name);
   return by_id_or_tag(ledger, name);
 }
 

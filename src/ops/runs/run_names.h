@@ -31,6 +31,9 @@ Result<NamedRun> resolve_run_unread(Context& context, const std::string& name);
 /// The ledger that the run was found in; else that of the context, opened now.
 Result<std::shared_ptr<store::Ledger>> ledger_of(const Context& context, const NamedRun& run);
 
+/// How a person names the runs of a baseline; a tag of this beginning marks those of a set.
+inline constexpr char kBaselinePrefix[] = "@baseline:";
+
 inline constexpr size_t kShortId = 12;
 
 /// The first characters of an id, enough to type.

@@ -13,7 +13,6 @@ namespace {
 
 using RunIds = std::vector<std::string>;
 
-constexpr char kBaselinePrefix[] = "@baseline:";
 constexpr int64_t kMostRunsOfASet = 200;  // each is opened and read for a comparison
 
 std::string tag_of_baseline(const std::string& name) {

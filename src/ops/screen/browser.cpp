@@ -3,22 +3,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "base/path_text.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "ops/text/text.h"
 
 namespace nl::ops {
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::stringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
+/// Without empty ones.
+std::vector<std::string> words_of(const std::string& text, char separator) {
+  std::vector<std::string> words = split(text, separator);
+  std::erase(words, "");
+  return words;
 }
 
 // ---- A browser of this machine
@@ -37,12 +35,12 @@ std::vector<std::string> with_page(std::vector<std::string> command, const std::
 /// $BROWSER: programs with their arguments, a colon between; the first that is there counts. Never a shell.
 Result<std::vector<std::string>> browser_of_variable(const Environment& around, const std::string& variable,
                                                      const std::string& page) {
-  std::vector<std::string> choices = split(variable, ':');
+  std::vector<std::string> choices = words_of(variable, ':');
   choices.insert(choices.begin(), variable);
   for (const std::string& choice : choices) {
     if (const std::string program = find_in_path(around, choice); !program.empty())
       return with_page({program}, page);
-    std::vector<std::string> command = split(choice, ' ');
+    std::vector<std::string> command = words_of(choice, ' ');
     if (command.empty()) continue;
     command[0] = find_in_path(around, command[0]);
     if (!command[0].empty()) return with_page(std::move(command), page);
@@ -84,7 +82,7 @@ std::string host_name() {
 /// SSH_CONNECTION holds address and port of the client, then ours. An address with a zone means nothing to
 /// another machine.
 Address own_address(const Environment& around) {
-  const auto fields = split(around.get("SSH_CONNECTION"), ' ');
+  const auto fields = words_of(around.get("SSH_CONNECTION"), ' ');
   const bool known = fields.size() == 4 && made_of(fields[2], "0123456789abcdefABCDEF.:") &&
                      made_of(fields[3], "0123456789");
   return known ? Address{fields[2], fields[3]} : Address{host_name()};

@@ -1,6 +1,7 @@
 #include "ops/screen/findings_text.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <utility>
@@ -27,8 +28,7 @@ std::string evidence_text(const analyze::FindingEvidence& evidence) {
 /// How much time the advice may save, and which part of it other findings promise too.
 std::string promise_text(const analyze::Finding& finding) {
   if (finding.promised_ns == 0 && finding.shared_with.empty()) return "";
-  std::string others;
-  for (const std::string& rule : finding.shared_with) others += (others.empty() ? "" : ", ") + rule;
+  const std::string others = fmt::format("{}", fmt::join(finding.shared_with, ", "));
   if (finding.promised_ns == 0) return fmt::format("This time is already promised by {}.", others);
   return fmt::format("Saves at most {}{}.", duration_text(finding.promised_ns),
                      others.empty() ? "" : "; the rest is already promised by " + others);

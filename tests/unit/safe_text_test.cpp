@@ -1,8 +1,8 @@
-#include "cli/safe_text.h"
+#include "base/safe_text.h"
 
 #include <gtest/gtest.h>
 
-namespace nl::cli {
+namespace nl {
 namespace {
 
 constexpr char kMark[] = "\xEF\xBF\xBD";
@@ -36,4 +36,4 @@ TEST(SafeText, JsonStaysTheSameDocument) {
 }
 
 }  // namespace
-}  // namespace nl::cli
+}  // namespace nl
