@@ -1,12 +1,14 @@
 #include "assemble/assemble.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
 #include "assemble/clock_table.h"
 #include "assemble/derived_writer.h"
 #include "assemble/launch_joins.h"
 #include "base/aside.h"
+#include "base/call_control.h"
 #include "base/files.h"
 #include "store/bundle_writer.h"
 #include "store/open_run.h"
@@ -20,18 +22,6 @@ using model::TableId;
 using store::Connection;
 using store::Engine;
 namespace tree = model::span_tree;
-
-/// The tables first, so that the mark never outlives them.
-Result<void> mark_complete(const std::string& folder) {
-  std::string names;
-  for (const auto& name : list_folder(folder)) {
-    if (!name.ends_with(".parquet")) continue;
-    NL_CHECK(sync_path(folder + "/" + name));
-    NL_TRY(const int64_t bytes, file_size(folder + "/" + name));
-    names += name + " " + std::to_string(bytes) + "\n";
-  }
-  return write_file_durably(folder + "/complete", names);
-}
 
 // ---- In memory
 
@@ -197,7 +187,7 @@ Result<void> write_launch_matches(const std::shared_ptr<Engine>& engine, Connect
 Result<void> match_replayed_launches(const std::shared_ptr<Engine>& engine, store::RunFiles files,
                                      const std::string& folder) {
   if (!files.tables.contains("profiled_launches") || !files.tables.contains("kernels")) return {};
-  NL_CHECK(mark_complete(folder));  // views see only what is marked
+  NL_CHECK(store::mark_complete(folder));  // views see only what is marked
   store::use_derived(files, folder);
   NL_TRY(Connection connection, engine->connect());
   NL_CHECK(store::create_views(connection, files, true));
@@ -209,7 +199,7 @@ Result<void> finish_tables(const std::shared_ptr<Engine>& engine, const store::R
                            const std::string& folder) {
   NL_CHECK(match_replayed_launches(engine, files, folder));
   NL_CHECK(write_clock_fits(engine, files, folder));
-  return mark_complete(folder);
+  return store::mark_complete(folder);
 }
 
 Result<void> build_into(const std::shared_ptr<Engine>& engine, const store::RunFiles& files,
@@ -227,7 +217,7 @@ Result<void> build_into(const std::shared_ptr<Engine>& engine, const store::RunF
 
 Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std::string& bundle,
                                Collector& collected) {
-  const std::string folder = store::derived_folder(bundle);
+  const std::string folder = store::derived_folder(bundle + "/derived");
   NL_CHECK(make_folders(folder));
   const SpanForest& spans = collected.spans;
   NL_CHECK(collected.spans.build());
@@ -241,45 +231,85 @@ Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std:
 }
 
 Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
-  const std::string folder = store::derived_folder(bundle);
+  const std::string folder = store::derived_folder(bundle + "/derived");
   NL_CHECK(make_folders(folder));
-  NL_TRY(const auto files, store::run_files(bundle));
+  NL_TRY(const auto files, store::run_files(store::place_in_ledger(bundle)));
   return finish_tables(engine, files, folder);
 }
 
 Result<void> build_from_facts(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
-  NL_TRY(const auto files, store::run_files(bundle));
-  return build_into(engine, files, store::derived_folder(bundle));
+  NL_TRY(const auto files, store::run_files(store::place_in_ledger(bundle)));
+  return build_into(engine, files, store::derived_folder(files.place.derived));
 }
 
 namespace {
 
-/// The mark is there, and every file that it lists.
-bool is_complete(const std::string& folder) {
-  if (!path_exists(folder + "/complete")) return false;
-  for (const auto& [name, bytes] : store::derived_files(folder)) {
-    const auto found = file_size(folder + "/" + name);
-    if (!found || *found != bytes) return false;
+enum class DerivedState { kMissing, kDamaged, kComplete };
+
+/// Complete: the mark is there, and every file that it lists has the bytes that were written.
+DerivedState state_of(const std::string& folder) {
+  if (!path_exists(folder)) return DerivedState::kMissing;
+  const auto files = store::derived_files(folder);
+  if (!files) return DerivedState::kDamaged;
+  for (const auto& [name, seal] : *files) {
+    if (!store::is_intact(folder + "/" + name, seal)) return DerivedState::kDamaged;
   }
-  return true;
+  return DerivedState::kComplete;
 }
 
-}  // namespace
+/// A ledger of somebody else may have put a link there that leads elsewhere.
+Result<void> check_folder(const std::string& derived) {
+  std::error_code unknown;
+  if (!std::filesystem::is_symlink(derived, unknown)) return {};
+  return Error{ErrorCode::kBadInput, "a symbolic link stands in the place of a folder: " + derived,
+               "remove it; what is derived from a run can be made again"};
+}
 
-Result<void> ensure_derived(store::OpenRun& run) {
-  const std::string& bundle = run.bundle();
-  const std::string folder = store::derived_folder(bundle);
-  if (is_complete(folder)) return {};
-  store::remove_derived_left_overs(bundle);
-  NL_CHECK(make_folders(bundle + "/derived"));
-  NL_TRY(FolderAside aside, FolderAside::create(bundle + "/derived/" + store::kDerivedAside));
+/// The tables in their folder, whole.
+Result<void> build_derived(const store::OpenRun& run) {
+  const std::string& derived = run.place().derived;
+  const std::string folder = store::derived_folder(derived);
+  store::remove_derived_left_overs(derived);
+  NL_CHECK(make_folders(derived));
+  NL_TRY(FolderAside aside, FolderAside::create(derived + "/" + store::kDerivedAside));
   const std::string temp = aside.path() + "/temp";
   NL_CHECK(make_folders(temp));
   NL_TRY(auto engine, Engine::open({2, 256, temp}));
   NL_CHECK(build_into(engine, run.files(), aside.path()));
   engine.reset();
   remove_tree(temp);
-  if (!is_complete(folder)) NL_CHECK(aside.replace(folder));  // another one may have been quicker
+  // Another one may have been quicker.
+  return state_of(folder) == DerivedState::kComplete ? Result<void>() : aside.replace(folder);
+}
+
+Result<void> ensure_in_place(store::OpenRun& run) {
+  const std::string folder = store::derived_folder(run.place().derived);
+  NL_CHECK(check_folder(run.place().derived));
+  NL_CHECK(check_folder(folder));
+  const DerivedState found = state_of(folder);
+  if (found == DerivedState::kComplete) return {};
+  NL_CHECK(build_derived(run));
+  if (found == DerivedState::kDamaged)
+    report_notice("derived tables of the run were damaged; they have been built again");
+  return {};
+}
+
+/// The ledger is another user's, or its disk is full.
+bool cannot_be_written(const Error& error) {
+  return error.code == ErrorCode::kPermission || error.code == ErrorCode::kIo;
+}
+
+}  // namespace
+
+Result<void> ensure_derived(store::OpenRun& run) {
+  auto there = ensure_in_place(run);
+  if (!there && cannot_be_written(there.error()) && !run.place().spare.empty()) {
+    run.use_spare();
+    // What kept the tables from being built may be the run itself: then the first error says so.
+    if (!ensure_in_place(run)) return there;
+    there = {};
+  }
+  NL_CHECK(there);
   run.find_derived();
   return {};
 }

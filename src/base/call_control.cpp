@@ -85,6 +85,10 @@ void report_progress(const std::string& what, double fraction) {
   if (innermost != nullptr && innermost->control_.progress) innermost->control_.progress(what, fraction);
 }
 
+void report_notice(const std::string& text) {
+  if (innermost != nullptr && innermost->control_.notice) innermost->control_.notice(text);
+}
+
 CancelHook::CancelHook(std::function<void()> on_cancel) {
   CallScope* scope = innermost;
   if (scope == nullptr || !scope->control_.cancelled) return;

@@ -16,6 +16,7 @@ namespace nl {
 struct CallControl {
   std::function<bool()> cancelled = {};  ///< asked from any thread; empty: never
   std::function<void(const std::string& what, double fraction)> progress = {};  ///< fraction: 0 to 1
+  std::function<void(const std::string& text)> notice = {};  ///< for a warning beside the answer
 };
 
 class CancelWatch;
@@ -32,6 +33,7 @@ class CallScope {
   friend class CancelHook;
   friend bool is_cancelled();
   friend void report_progress(const std::string& what, double fraction);
+  friend void report_notice(const std::string& text);
 
   CallControl control_;
   std::shared_ptr<CancelWatch> watch_;  ///< started with the first hook
@@ -43,6 +45,8 @@ bool is_cancelled();
 /// The error `cancelled` if it was.
 Result<void> check_cancelled();
 void report_progress(const std::string& what, double fraction);
+/// Something that whoever gets the answer should know, though it does not change the answer.
+void report_notice(const std::string& text);
 
 /// What a loop inside of a function without a Result throws. Caught where the call began.
 struct Cancelled : std::exception {

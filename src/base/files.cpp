@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 namespace nl {
 namespace fs = std::filesystem;
@@ -71,6 +72,10 @@ Result<File> File::open_without_waiting(const std::string& path) {
   return open(path, O_NONBLOCK);
 }
 
+Result<File> File::open_plain(const std::string& path) {
+  return open(path, O_NONBLOCK | O_NOFOLLOW);
+}
+
 Result<File> File::open(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
   if (fd < 0) return errno_error("cannot open", path, errno);
@@ -116,6 +121,24 @@ Result<std::string> read_small_file(const std::string& path, int64_t most_bytes)
                  "at most " + std::to_string(most_bytes)};
   }
   return read_file(path);
+}
+
+Result<std::string> read_plain_file(const std::string& path, int64_t most_bytes) {
+  NL_TRY(File file, File::open_plain(path));
+  struct stat info {};
+  if (::fstat(file.fd(), &info) != 0) return errno_error("cannot look at", path, errno);
+  if (!S_ISREG(info.st_mode)) return Error{ErrorCode::kBadInput, "not a file: " + path};
+  std::string text;
+  char buffer[1 << 16];
+  for (;;) {
+    NL_TRY(const size_t n, file.read(buffer, sizeof buffer));
+    if (n == 0) return text;
+    text.append(buffer, n);
+    if (std::cmp_greater(text.size(), most_bytes)) {
+      return Error{ErrorCode::kLimit, "the file is too large: " + path,
+                   "at most " + std::to_string(most_bytes) + " bytes"};
+    }
+  }
 }
 
 namespace {

@@ -17,6 +17,8 @@ class File {
   static Result<File> open_to_read(const std::string& path);
   /// The same, but a pipe is opened even if nobody writes into it, and reading from it does not wait.
   static Result<File> open_without_waiting(const std::string& path);
+  /// The same, but not through a symbolic link.
+  static Result<File> open_plain(const std::string& path);
   File(File&& other) noexcept : fd_(other.fd_), path_(std::move(other.path_)) { other.fd_ = -1; }
   File& operator=(File&&) = delete;
   ~File();
@@ -61,6 +63,9 @@ Result<std::string> read_file(const std::string& path);
 /// For what people write: a regular file (a pipe might never end) of at most so many bytes, else not_found,
 /// bad_input or limit.
 Result<std::string> read_small_file(const std::string& path, int64_t most_bytes);
+/// For what lies in a folder that somebody else may have made: a regular file of at most so many bytes, and
+/// no symbolic link.
+Result<std::string> read_plain_file(const std::string& path, int64_t most_bytes);
 Result<void> write_file_durably(const std::string& path, std::string_view text);
 /// Written aside and renamed: a name never stands for half a file.
 Result<void> replace_file(const std::string& path, std::string_view text);

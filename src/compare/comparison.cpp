@@ -26,7 +26,7 @@ using analyze::Taxonomy;
 
 Result<std::unique_ptr<LoadedRun>> open_run(const RunInput& input, const store::EngineStart& engine,
                                             const Taxonomy& taxonomy, const CompareOptions& options) {
-  NL_TRY(auto open, store::OpenRun::open(input.bundle, engine));
+  NL_TRY(auto open, store::OpenRun::open(input.place, engine));
   NL_CHECK(assemble::ensure_derived(*open));
   NL_TRY(LoadedRun loaded, load_run(std::move(open), taxonomy, options.analysis));
   return std::make_unique<LoadedRun>(std::move(loaded));

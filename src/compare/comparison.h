@@ -8,11 +8,12 @@
 
 #include "compare/answer.h"
 #include "compare/comparability.h"
+#include "store/run_views.h"
 
 namespace nl::compare {
 
 struct RunInput {
-  std::string bundle;
+  store::RunPlace place;
   RunFacts facts;
 };
 

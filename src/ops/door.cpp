@@ -94,8 +94,12 @@ Result<void> check_rights(const Operation& operation, const json& parameters, co
 }
 
 Result<Outcome> run_in_scope(const Operation& operation, const json& parameters, Context& context) {
-  const CallScope scope(control_of(context));
+  std::vector<std::string> notices;
+  CallControl control = control_of(context);
+  control.notice = [&](const std::string& text) { notices.push_back(text); };
+  const CallScope scope(std::move(control));
   auto outcome = operation.run(context, parameters);
+  if (outcome) outcome->warnings.insert(outcome->warnings.end(), notices.begin(), notices.end());
   // An answer that something may be missing from is none; what was written stays written.
   if (effect_of(operation, parameters) == Effect::kRead && is_cancelled()) return cancelled_error();
   return outcome;

@@ -7,6 +7,7 @@
 #include "model/tables.h"
 #include "store/bundle_writer.h"
 #include "store/engine_pool.h"
+#include "store/parquet_footer.h"
 #include "store/run_document.h"
 
 namespace nl::store {
@@ -35,6 +36,8 @@ std::string column_fault(const model::Table& table, std::string_view name, std::
 
 void check_columns(Connection& connection, const model::Table& table, const std::string& path,
                    const std::string& pointer, std::vector<JsonFault>& faults) {
+  if (const auto checked = check_parquet_file(path); !checked)
+    return faults.push_back({pointer, checked.error().message});
   const auto read = connection.stream(
       "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(" + sql_quoted(path) + "))",
       [&](const Chunk& chunk) -> Result<void> {

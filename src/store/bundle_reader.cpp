@@ -4,8 +4,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "store/bundle_writer.h"
-
 namespace nl::store {
 
 using model::Type;
@@ -158,10 +156,9 @@ class TableReader {
   std::unordered_map<int32_t, int64_t> tracks_;
 };
 
-Result<void> read_table(Connection& connection, const std::string& bundle, model::TableId id,
+Result<void> read_table(Connection& connection, const std::string& path, model::TableId id,
                         model::RunSink& sink, const std::function<bool()>& cancelled) {
-  const std::string from =
-      " FROM read_parquet(" + sql_quoted(bundle + "/" + table_file_name(model::table(id).name)) + ")";
+  const std::string from = " FROM read_parquet(" + sql_quoted(path) + ")";
   NL_TRY(const auto in_file, connection.column_names("SELECT *" + from));
   TableReader reader(id, in_file, sink);
   NL_CHECK(connection.stream("SELECT " + reader.select() + from, [&](const Chunk& chunk) -> Result<void> {
@@ -202,7 +199,9 @@ Result<void> read_tables(const std::shared_ptr<Engine>& engine, const std::strin
     const bool stored = std::any_of(tables.begin(), tables.end(), [&](const json& table) {
       return table["name"].get_ref<const std::string&>() == model::table(id).name;
     });
-    if (stored) NL_CHECK(read_table(connection, bundle, id, sink, cancelled));
+    if (!stored) continue;
+    NL_TRY(const std::string path, intact_table_file(bundle, document, model::table(id).name));
+    NL_CHECK(read_table(connection, path, id, sink, cancelled));
   }
   return {};
 }

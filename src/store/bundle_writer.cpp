@@ -1,7 +1,7 @@
 #include "store/bundle_writer.h"
 
 #include "base/files.h"
-#include "base/sha256.h"
+#include "store/file_check.h"
 
 namespace nl::store {
 
@@ -43,8 +43,9 @@ Result<std::vector<TableFile>> BundleWriter::finish() {
       return Error{ErrorCode::kInternal, "rows were lost while writing table " + file.name};
     }
     const std::string path = folder_ + "/" + table_file_name(file.name);
-    NL_TRY(file.bytes, file_size(path));
-    NL_TRY(file.sha256, sha256_of_file(path));
+    NL_TRY(const FileSeal seal, seal_of_file(path));
+    file.bytes = seal.bytes;
+    file.sha256 = seal.sha256;
     NL_CHECK(sync_path(path));
     files.push_back(std::move(file));
   }

@@ -19,6 +19,17 @@ Error engine_error(std::string message) {
     return Error{
         ErrorCode::kIo, std::move(message), "{} says what is wrong", {{"verify", R"({"run": "RUN"})"}}};
   }
+  if (message.starts_with("Out of Range Error")) {
+    return Error{ErrorCode::kBadInput, "a time or figure of the run does not fit into 64 bits: " + message};
+  }
+  const bool unreadable = message.starts_with("Invalid Input Error: Failed to read file") ||
+                          message.find("TProtocolException") != std::string::npos;
+  if (unreadable) {
+    return Error{ErrorCode::kIo,
+                 "a table of the run is damaged: " + message,
+                 "{} says what is wrong",
+                 {{"verify", R"({"run": "RUN"})"}}};
+  }
   if (disk) {
     return Error{ErrorCode::kIo, std::move(message),
                  "the disk is full; free some space or choose another ledger"};

@@ -14,6 +14,7 @@
 #include "store/run_document.h"
 #include "store/run_lease.h"
 #include "store/run_views.h"
+#include "store/state_backup.h"
 
 namespace nl::store {
 namespace {
@@ -31,14 +32,22 @@ Result<RunIndex> open_patiently(const std::string& path) {
   }
 }
 
+template <class T>
+bool is_damaged(const Result<T>& index) {
+  return !index && index.error().hint == kDamagedIndex;
+}
+
+Result<RunIndex> open_anew(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) remove_tree(path + suffix);
+  return open_patiently(path);
+}
+
 /// What cannot be read is as good as lost: the index is only a cache.
 Result<RunIndex> open_index(const LedgerAccess& access) {
   const std::string& path = access.index_path;
   if (access.index == SqliteAccess::kReadWrite) {
     auto index = open_patiently(path);
-    if (index || index.error().hint != kDamagedHint) return index;
-    for (const char* suffix : {"", "-wal", "-shm"}) remove_tree(path + suffix);
-    return open_patiently(path);
+    return is_damaged(index) ? open_anew(path) : std::move(index);
   }
   if (access.index == SqliteAccess::kReadOnly) {
     auto index = RunIndex::open(path, SqliteAccess::kReadOnly, kBusyMs);
@@ -83,7 +92,14 @@ Result<Ledger> Ledger::open(const std::string& folder, bool catches_up, const En
   NL_TRY(RunIndex index, open_index(access));
   NL_TRY(State state, State::open(folder + "/state.sqlite", access.state, kBusyMs));
   Ledger ledger(folder, std::move(access), std::move(index), std::move(state));
-  if (catches_up) NL_CHECK(ledger.catch_up());
+  if (!catches_up) return ledger;
+  auto caught_up = ledger.catch_up();
+  if (is_damaged(caught_up)) {
+    NL_CHECK(ledger.reindex());
+    report_notice("the index of the ledger was damaged; it has been rebuilt");
+  } else {
+    NL_CHECK(caught_up);
+  }
   return ledger;
 }
 
@@ -128,6 +144,13 @@ Result<void> Ledger::reindex_in_memory() {
 Result<void> Ledger::change_state(const std::function<Result<void>(State&)>& change) {
   NL_CHECK(may_write());
   NL_CHECK(change(state_));
+  return after_change();
+}
+
+/// A backup that fails does not undo the change: the next one tries again.
+Result<void> Ledger::after_change() {
+  if (!back_up_state_if_due(state_, folder_))
+    report_notice("the backup of the ledger's state could not be written");
   return catch_up();
 }
 
@@ -195,7 +218,7 @@ Result<void> Ledger::record(const std::string& run_id, const Receipt& given) {
   Receipt receipt = given;
   NL_TRY(receipt.document_sha256, sha256_of_file(run_folder(run_id) + "/run.json"));
   NL_CHECK(state_.put_receipt(run_id, receipt));
-  return catch_up();
+  return after_change();
 }
 
 Result<void> Ledger::keep(const std::string& run_id) {
@@ -233,7 +256,7 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   GcReport report;
   report.stale_stagings = remove_abandoned(folder_ + "/staging/");
   for (const auto& id : list_folder(folder_ + "/runs")) {
-    report.stale_stagings += remove_derived_left_overs(run_folder(id));
+    report.stale_stagings += remove_derived_left_overs(run_folder(id) + "/derived");
   }
   if (!drop_on_the_way) return report;
   NL_TRY(const auto ids, index_.on_the_way());
@@ -264,6 +287,15 @@ std::vector<IndexedRun> Ledger::look_at_all(GcReport& report) {
 /// Others may go on meanwhile: the bundles are looked at without a lock, and what has changed since then is
 /// indexed afterwards.
 Result<GcReport> Ledger::reindex() {
+  auto report = fill_index();
+  if (!is_damaged(report)) return report;
+  const bool writes = access_.index == SqliteAccess::kReadWrite;
+  NL_TRY(index_, writes ? open_anew(access_.index_path)
+                        : RunIndex::open(access_.index_path, SqliteAccess::kMemory, kBusyMs));
+  return fill_index();
+}
+
+Result<GcReport> Ledger::fill_index() {
   GcReport report;
   NL_TRY(const int64_t change, state_.last_change());
   auto runs = look_at_all(report);

@@ -7,7 +7,9 @@
 //
 //   index.sqlite     what `runs` lists: a cache, rebuilt from the bundles and the state (run_index.h)
 //
-//   state.sqlite     precious: receipts, labels, tags, notes, baselines; never touched by a reindex (state.h)
+//   state.sqlite     precious: receipts, labels, tags, notes, baselines; never touched by a reindex
+//   (state.h).
+//                    Backups of it lie beside it (state_backup.h).
 //
 // A ledger that cannot be written can still be read; if it has no index, one is built in memory. Several
 // processes may use one ledger at the same time; one Ledger object serves one thread.
@@ -114,8 +116,10 @@ class Ledger {
   Result<IndexedRun> look_at(const std::string& run_id);
   Result<void> drop(const std::string& run_id);
   Result<void> catch_up();
+  Result<void> after_change();
   Result<void> index_touched();
   Result<void> reindex_in_memory();
+  Result<GcReport> fill_index();
   std::vector<IndexedRun> look_at_all(GcReport& report);
 
   std::string folder_;

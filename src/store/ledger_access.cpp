@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/sha256.h"
+#include "store/cache_folder.h"
 
 namespace nl::store {
 namespace {
@@ -36,13 +37,6 @@ bool is_network_file_system(const std::string& path) {
     default:
       return false;
   }
-}
-
-std::string cache_folder(const Environment& surroundings) {
-  const std::string xdg = surroundings.get("XDG_CACHE_HOME");
-  if (!xdg.empty()) return xdg + "/neurolens";
-  const std::string home = surroundings.get("HOME");
-  return home.empty() ? "/tmp/neurolens-cache-" + std::to_string(::getuid()) : home + "/.cache/neurolens";
 }
 
 /// The number of the error that the file system gives to a lock; 0 if it has locks, or nobody can tell.
@@ -96,7 +90,8 @@ Result<LedgerAccess> examine_ledger(const Environment& surroundings, const std::
     access.index = access.state = SqliteAccess::kReadOnly;
   }
   if (is_network_file_system(folder)) {
-    const std::string cache = cache_folder(surroundings) + "/index/" + sha256_hex(folder).substr(0, 16);
+    NL_TRY(const std::string all, cache_folder(surroundings));
+    const std::string cache = all + "/index/" + sha256_hex(folder).substr(0, 16);
     NL_CHECK(make_folders(cache));
     access.index_path = cache + "/index.sqlite";
     access.index = SqliteAccess::kReadWrite;

@@ -4,16 +4,16 @@
 
 namespace nl::store {
 
-Result<std::shared_ptr<OpenRun>> OpenRun::open(const std::string& bundle, EngineStart engine) {
-  NL_TRY(RunLease lease, RunLease::share(bundle));
-  NL_TRY(auto document, shared_run_document(bundle + "/run.json"));
-  NL_TRY(RunFiles files, run_files(bundle, *document));
+Result<std::shared_ptr<OpenRun>> OpenRun::open(const RunPlace& place, EngineStart engine) {
+  NL_TRY(RunLease lease, RunLease::share(place.bundle));
+  NL_TRY(auto document, shared_run_document(place.bundle + "/run.json"));
+  NL_TRY(RunFiles files, run_files(place, *document));
   return std::shared_ptr<OpenRun>(
       new OpenRun(std::move(lease), std::move(document), std::move(files), std::move(engine)));
 }
 
 void OpenRun::find_derived() {
-  use_derived(files_, derived_folder(files_.bundle));
+  use_derived(files_, derived_folder(files_.place.derived));
 }
 
 Result<Engine*> OpenRun::engine() {

@@ -25,15 +25,18 @@ inline EngineOptions reading_engine() {
 class OpenRun {
  public:
   /// The engine may have been started before, while the run was looked for.
-  static Result<std::shared_ptr<OpenRun>> open(const std::string& bundle,
+  static Result<std::shared_ptr<OpenRun>> open(const RunPlace& place,
                                                EngineStart engine = EngineStart::leased(reading_engine()));
 
-  const std::string& bundle() const { return files_.bundle; }
+  const std::string& bundle() const { return files_.place.bundle; }
+  const RunPlace& place() const { return files_.place; }
   const nlohmann::json& document() const { return *document_; }
   const RunFiles& files() const { return files_; }
   bool has(const std::string& table) const { return files_.tables.contains(table); }
   /// Looks again which derived tables there are.
   void find_derived();
+  /// From now on what is derived lies in the spare folder of the place.
+  void use_spare() { files_.place.derived = std::exchange(files_.place.spare, {}); }
 
   /// Waits for the engine, the first time.
   Result<Engine*> engine();

@@ -1,15 +1,15 @@
 #include "store/run_document.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <mutex>
 #include <optional>
 
 #include "base/files.h"
 #include "base/sha256.h"
+#include "base/small_json.h"
 #include "model/run_schema.h"
 #include "model/versions.h"
+#include "store/file_check.h"
 #include "store/read_counts.h"
 
 namespace nl::store {
@@ -156,10 +156,39 @@ Result<void> validate_run_document(const json& document) {
   return run_schema().validate(document);
 }
 
+namespace {
+
+constexpr char kHashSuffix[] = ".sha256";
+constexpr int64_t kMaxHashFile = 1024;
+
+std::string hash_line(std::string_view text) {
+  return sha256_hex(text) + "  run.json\n";
+}
+
+Result<void> check_hash(const std::string& path, std::string_view text) {
+  const auto line = read_plain_file(path + kHashSuffix, kMaxHashFile);
+  if (!line && line.error().code == ErrorCode::kNotFound) return {};  // of an earlier version
+  if (line && *line == hash_line(text)) return {};
+  return Error{ErrorCode::kBadInput,
+               "run.json was changed after it was written: " + path,
+               "{} says what is wrong",
+               {{"verify", R"({"run": "RUN"})"}}};
+}
+
+}  // namespace
+
+Result<void> write_run_document(const std::string& bundle, const json& document) {
+  const std::string path = bundle + "/run.json";
+  const std::string text = run_document_text(document);
+  NL_CHECK(write_file_durably(path + kHashSuffix, hash_line(text)));
+  return write_file_durably(path, text);
+}
+
 Result<json> read_run_document_quickly(const std::string& path) {
   count_document();
-  NL_TRY(const std::string text, read_file(path));
-  json document = json::parse(text, nullptr, false);
+  NL_TRY(const std::string text, read_plain_file(path, kMaxRunDocument));
+  NL_CHECK(check_hash(path, text));
+  json document = parse_small_json(text, kMaxRunDocumentDepth);
   if (document.is_discarded()) return Error{ErrorCode::kBadInput, "not JSON: " + path};
   return migrated_run_document(std::move(document));
 }
@@ -171,22 +200,6 @@ Result<json> read_run_document(const std::string& path) {
 }
 
 namespace {
-
-/// What tells one version of a file from another: a bundle that is replaced is another file.
-struct FileIdentity {
-  dev_t device = 0;
-  ino_t file = 0;
-  int64_t bytes = 0;
-  int64_t changed_ns = 0;
-  bool operator==(const FileIdentity&) const = default;
-};
-
-std::optional<FileIdentity> identity_of(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
-  return FileIdentity{info.st_dev, info.st_ino, info.st_size,
-                      static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec};
-}
 
 class KeptDocuments {
  public:
@@ -235,6 +248,19 @@ Result<std::shared_ptr<const json>> shared_run_document(const std::string& path)
   auto shared = std::make_shared<const json>(std::move(document));
   if (identity) kept_documents().keep(path, *identity, shared);
   return shared;
+}
+
+Result<std::string> intact_table_file(const std::string& bundle, const json& document,
+                                      std::string_view table) {
+  std::string path = bundle + "/" + std::string(table) + ".parquet";
+  for (const json& one : document["tables"]) {
+    if (one["name"].get_ref<const std::string&>() != table) continue;
+    if (is_intact(path, {one["bytes"], one["sha256"]})) return path;
+  }
+  return Error{ErrorCode::kIo,
+               "table " + std::string(table) + " is missing or damaged: " + path,
+               "{} says what is wrong",
+               {{"verify", R"({"run": "RUN"})"}}};
 }
 
 int64_t sum_of_counts(const json& counts) {

@@ -210,7 +210,7 @@ class RunFileWriter {
     json summary = json::object();
     for (const auto& table : model::run_file_tables()) {
       if (table.is_ops || !tables.contains(table.name)) continue;
-      NL_TRY(summary[std::string(table.name)], write_table(connection, table));
+      NL_TRY(summary[std::string(table.name)], write_table(connection, document, table));
     }
     text_ += ",\n\"summary\":" + lines_of(summary) + "\n}\n";
     return flush(0);
@@ -218,22 +218,16 @@ class RunFileWriter {
 
  private:
   /// The rows; what the summary says of them.
-  Result<json> write_table(Connection& connection, const model::RunFileTable& table) {
+  Result<json> write_table(Connection& connection, const json& document, const model::RunFileTable& table) {
     text_ += ",\n\"" + std::string(table.name) + "\":[";
-    const std::string path = bundle_ + "/" + table_file_name(table.name);
-    if (table.table == model::TableId::tracks && !path_exists(path)) {
+    if (table.table == model::TableId::tracks && !path_exists(bundle_ + "/" + table_file_name(table.name))) {
       text_ += "\n]";
       return TableText(table, {}).summary();
     }
+    NL_TRY(const std::string path, intact_table_file(bundle_, document, table.name));
     const std::string file = "read_parquet(" + sql_quoted(path) + ")";
-    const auto names = connection.column_names("SELECT * FROM " + file);
-    if (!names) {
-      return Error{ErrorCode::kIo,
-                   "table " + std::string(table.name) + " is missing or damaged: " + path,
-                   "{} tells what is wrong",
-                   {{"verify", R"({"run": "RUN"})"}}};
-    }
-    TableText rows(table, *names);
+    NL_TRY(const auto names, connection.column_names("SELECT * FROM " + file));
+    TableText rows(table, names);
     const auto write_chunk = [&](const Chunk& chunk) -> Result<void> {
       if (cancelled_()) return cancelled_error();
       for (size_t row = 0; row < chunk.size(); row++) {

@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 // Raised when the tables below, or what is put into them, change. Version 0 had no number.
-constexpr int64_t kIndexVersion = 2;
+constexpr int64_t kIndexVersion = 3;
 
 // runs_by_time also has the figures that groups add up, so that they are read without the wide rows.
 constexpr const char* kTables[] = {
@@ -91,14 +91,16 @@ IndexedRun indexed_run(const json& document, const Receipt& receipt, const std::
 }
 
 Result<RunIndex> RunIndex::open(const std::string& path, SqliteAccess access, int busy_ms) {
-  NL_TRY(Sqlite db, Sqlite::open(path, busy_ms, access));
+  NL_TRY(Sqlite db, Sqlite::open(path, busy_ms, access, {kDamagedIndex, {"gc", R"({"reindex": true})"}}));
   NL_TRY(const int64_t version, db.integer("PRAGMA user_version"));
+  const bool is_current = version == kIndexVersion && db.has_checksums();
   if (access == SqliteAccess::kReadWrite) {
+    if (version != 0 && !db.has_checksums()) NL_CHECK(db.add_checksums());
     if (version != kIndexVersion) NL_CHECK(db.run("PRAGMA journal_mode = WAL"));
     NL_CHECK(db.run("PRAGMA synchronous = NORMAL"));
     NL_CHECK(db.run("PRAGMA mmap_size = 1073741824"));  // a scan would otherwise be one call for each page
   }
-  return RunIndex(std::move(db), version == kIndexVersion);
+  return RunIndex(std::move(db), is_current);
 }
 
 Result<void> RunIndex::start_over() {

@@ -50,6 +50,9 @@ IndexedRun indexed_run(const nlohmann::json& document, const Receipt& receipt,
 /// The posting that every run is in.
 inline constexpr char kEveryRun[] = "";
 
+/// The hint of the error that a damaged index gives.
+inline constexpr char kDamagedIndex[] = "{} rebuilds the index";
+
 class RunIndex {
  public:
   static Result<RunIndex> open(const std::string& path, SqliteAccess access, int busy_ms);

@@ -12,16 +12,18 @@
 #include "base/aside.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "model/tables.h"
 #include "store/bundle_writer.h"
+#include "store/parquet_footer.h"
 #include "store/run_document.h"
 
 namespace nl::store {
 namespace {
 
 // Must be raised when the same facts give other derived tables.
-constexpr char kDerivedVersion[] = "assemble-2";
+constexpr char kDerivedVersion[] = "assemble-3";
 
 bool is_derived(const model::Table& table) {
   return table.kind == model::TableKind::derived;
@@ -32,7 +34,7 @@ std::string path_of(const RunFiles& files, const model::Table& table) {
   const std::string name(table.name);
   switch (table.kind) {
     case model::TableKind::fact:
-      return files.tables.contains(name) ? files.bundle + "/" + table_file_name(name) : std::string();
+      return files.tables.contains(name) ? files.place.bundle + "/" + table_file_name(name) : std::string();
     case model::TableKind::derived: {
       const bool has = files.derived_files.contains(table_file_name(name));
       return has ? files.derived + "/" + table_file_name(name) : std::string();
@@ -41,6 +43,18 @@ std::string path_of(const RunFiles& files, const model::Table& table) {
       break;
   }
   return {};
+}
+
+/// Has the file of a table the bytes that were written?
+bool is_table_intact(const RunFiles& files, const model::Table& table) {
+  const bool is_fact = table.kind == model::TableKind::fact;
+  const auto& seals = is_fact ? files.seals : files.derived_files;
+  const auto seal = seals.find(is_fact ? std::string(table.name) : table_file_name(table.name));
+  return seal != seals.end() && is_intact(path_of(files, table), seal->second);
+}
+
+std::string damaged_text(const model::Table& table, const std::string& path) {
+  return "table " + std::string(table.name) + " is missing or damaged (neurolens verify tells): " + path;
 }
 
 std::string null_column(const model::Column& column) {
@@ -69,10 +83,7 @@ std::string stored(const Bundle& bundle, const model::Table& table) {
   if (path.empty()) return null_view(table, "false");
   const auto found = bundle.columns.find(path);
   if (found == bundle.columns.end()) {
-    return null_view(table, "error(" +
-                                sql_quoted("table " + std::string(table.name) +
-                                           " is missing or damaged (neurolens verify tells): " + path) +
-                                ")::BOOLEAN");
+    return null_view(table, "error(" + sql_quoted(damaged_text(table, path)) + ")::BOOLEAN");
   }
   const std::set<std::string>& in_file = found->second;
   std::string select;
@@ -174,37 +185,41 @@ std::string view_of(const Bundle& bundle, const model::Table& table, bool linked
 
 }  // namespace
 
-std::string derived_folder(const std::string& bundle) {
-  return bundle + "/derived/" + kDerivedVersion;
+std::string derived_folder(const std::string& derived) {
+  return derived + "/" + kDerivedVersion;
 }
 
 void use_derived(RunFiles& files, const std::string& folder) {
   files.derived.clear();
   files.derived_files.clear();
-  if (folder.empty() || !path_exists(folder + "/complete")) return;
+  auto found = derived_files(folder);
+  if (!found) return;
   files.derived = folder;
-  for (const auto& [name, bytes] : derived_files(folder)) files.derived_files.insert(name);
+  files.derived_files = std::move(found).value();
 }
 
-Result<RunFiles> run_files(const std::string& bundle) {
+Result<RunFiles> run_files(const RunPlace& place) {
   // The schema was checked when the document was written, and verify checks it again.
-  NL_TRY(const nlohmann::json document, read_run_document_quickly(bundle + "/run.json"));
-  return run_files(bundle, document);
+  NL_TRY(const nlohmann::json document, read_run_document_quickly(place.bundle + "/run.json"));
+  return run_files(place, document);
 }
 
-Result<RunFiles> run_files(const std::string& bundle, const nlohmann::json& document) {
-  RunFiles files{bundle, {}};
-  use_derived(files, derived_folder(bundle));
+Result<RunFiles> run_files(const RunPlace& place, const nlohmann::json& document) {
+  RunFiles files{place};
+  use_derived(files, derived_folder(place.derived));
   try {
     for (const auto& clock : document.at("clocks")) {
       files.clocks.push_back({clock.at("kind") == "unix", clock.at("base_unix_ns"),
                               clock.value("resolution_ns", int64_t{1}), clock.value("identity", "")});
     }
     for (const auto& source : document.at("sources")) files.formats.insert(source.at("format"));
-    for (const auto& table : document.at("tables")) files.tables[table.at("name")] = table.at("rows");
+    for (const auto& table : document.at("tables")) {
+      files.tables[table.at("name")] = table.at("rows");
+      files.seals[table.at("name")] = {table.at("bytes"), table.at("sha256")};
+    }
   } catch (const nlohmann::json::exception& e) {
     return Error{ErrorCode::kBadInput,
-                 "run.json is damaged: " + bundle + ": " + e.what(),
+                 "run.json is damaged: " + place.bundle + ": " + e.what(),
                  "{} tells what is wrong",
                  {{"verify", R"({"run": "RUN"})"}}};
   }
@@ -228,10 +243,12 @@ std::vector<std::string> linked_columns(std::string_view table) {
 namespace {
 
 /// The columns of each file. One statement asks for all of them, since a statement costs more than reading a
-/// footer. If it fails, some file is damaged, and each file is asked separately.
+/// footer. If it fails, some file is damaged, and each file is asked separately. The engine never sees a file
+/// that is packed in a way we do not write.
 std::map<std::string, std::set<std::string>> columns_of_files(Connection& connection,
-                                                              const std::set<std::string>& paths) {
+                                                              std::set<std::string> paths) {
   std::map<std::string, std::set<std::string>> columns;
+  std::erase_if(paths, [](const std::string& path) { return !check_parquet_file(path); });
   if (paths.empty()) return columns;
   std::string list;
   for (const auto& path : paths) list += (list.empty() ? "" : ", ") + sql_quoted(path);
@@ -267,9 +284,22 @@ const model::Table* table_named(std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+Result<std::string> intact_path(const RunFiles& files, model::TableId id) {
+  const model::Table& table = model::table(id);
+  std::string path = path_of(files, table);
+  if (path.empty() || (is_table_intact(files, table) && check_parquet_file(path))) return path;
+  return Error{
+      ErrorCode::kIo, damaged_text(table, path), "{} says what is wrong", {{"verify", R"({"run": "RUN"})"}}};
+}
+
+}  // namespace
+
 Result<CommonTime> common_time(Connection& connection, const RunFiles& files) {
-  const ClockFiles clocks{path_of(files, model::table(model::TableId::tracks)),
-                          path_of(files, model::table(model::TableId::clock_fits))};
+  ClockFiles clocks;
+  NL_TRY(clocks.tracks, intact_path(files, model::TableId::tracks));
+  NL_TRY(clocks.fits, intact_path(files, model::TableId::clock_fits));
   return CommonTime::read(connection, files.clocks, clocks);
 }
 
@@ -292,7 +322,7 @@ Result<void> create_views(Connection& connection, const RunFiles& files, const C
   for (const auto& view : wanted) {
     for (const auto& part : parts_of(view, linked)) {
       const model::Table* table = table_named(part);
-      if (table != nullptr && !path_of(files, *table).empty()) paths.insert(path_of(files, *table));
+      if (table != nullptr && is_table_intact(files, *table)) paths.insert(path_of(files, *table));
     }
   }
   const Bundle bundle{files, time, columns_of_files(connection, paths)};
@@ -310,17 +340,45 @@ Result<void> create_views(Connection& connection, const RunFiles& files, const C
   return statements.empty() ? Result<void>() : connection.run(statements);
 }
 
-int64_t remove_derived_left_overs(const std::string& bundle) {
-  return remove_abandoned(bundle + "/derived/" + kDerivedAside);
+int64_t remove_derived_left_overs(const std::string& derived) {
+  return remove_abandoned(derived + "/" + kDerivedAside);
 }
 
-std::map<std::string, int64_t> derived_files(const std::string& folder) {
-  std::map<std::string, int64_t> files;
-  const Result<std::string> mark = read_file(folder + "/complete");
-  std::istringstream lines(mark ? *mark : std::string());
+// ---- The mark of complete tables: a line for each, and the hash of these lines
+
+namespace {
+
+constexpr char kMark[] = "/complete";
+constexpr int64_t kMaxMark = 1 << 20;
+
+std::string mark_end(std::string_view lines) {
+  return "sha256 of the lines above " + sha256_hex(lines) + "\n";
+}
+
+}  // namespace
+
+/// The tables first, so that the mark never outlives them.
+Result<void> mark_complete(const std::string& folder) {
+  std::string lines;
+  for (const auto& name : list_folder(folder)) {
+    if (!name.ends_with(".parquet")) continue;
+    NL_CHECK(sync_path(folder + "/" + name));
+    NL_TRY(const FileSeal seal, seal_of_file(folder + "/" + name));
+    lines += name + " " + std::to_string(seal.bytes) + " " + seal.sha256 + "\n";
+  }
+  return write_file_durably(folder + kMark, lines + mark_end(lines));
+}
+
+Result<std::map<std::string, FileSeal>> derived_files(const std::string& folder) {
+  NL_TRY(const std::string mark, read_plain_file(folder + kMark, kMaxMark));
+  const size_t end = mark.rfind("sha256 of");
+  const std::string lines = mark.substr(0, end == std::string::npos ? 0 : end);
+  if (mark != lines + mark_end(lines)) return Error{ErrorCode::kBadInput, "damaged: " + folder + kMark};
+  std::map<std::string, FileSeal> files;
+  std::istringstream words(lines);
   std::string name;
-  int64_t bytes = 0;
-  while (lines >> name >> bytes) files[name] = bytes;
+  FileSeal seal;
+  while (words >> name >> seal.bytes >> seal.sha256) files[name] = seal;
   return files;
 }
 

@@ -12,27 +12,44 @@
 #include "base/result.h"
 #include "store/common_time.h"
 #include "store/engine.h"
+#include "store/file_check.h"
 
 namespace nl::store {
 
+/// Where the files of a run lie. What is derived from a run of the ledger lies in its bundle. In a bundle
+/// that comes from elsewhere nothing is written, and what is derived there already is not believed: it lies
+/// in the cache of whoever reads it.
+struct RunPlace {
+  std::string bundle;
+  std::string derived;
+  std::string spare = {};  ///< for what is derived if that folder cannot be written; empty: there is none
+};
+
+/// A run of the ledger.
+inline RunPlace place_in_ledger(const std::string& bundle) {
+  return {bundle, bundle + "/derived"};
+}
+
 struct RunFiles {
-  std::string bundle;                          ///< folder with run.json
-  std::string derived;                         ///< folder with the derived tables; empty if there is none
-  std::set<std::string> derived_files = {};    ///< in it
-  std::vector<ClockBase> clocks = {};          ///< of run.json
-  std::map<std::string, int64_t> tables = {};  ///< rows of the fact tables that run.json lists
-  std::set<std::string> formats = {};          ///< of its sources
+  RunPlace place;
+  std::string derived = {};                    ///< folder with the derived tables; empty if there is none
+  std::map<std::string, FileSeal> seals = {};  ///< of fact tables, by table
+  std::map<std::string, FileSeal> derived_files = {};  ///< by file name
+  std::vector<ClockBase> clocks = {};                  ///< of run.json
+  std::map<std::string, int64_t> tables = {};          ///< rows of the fact tables that run.json lists
+  std::set<std::string> formats = {};                  ///< of its sources
 };
 
 /// Looks at the bundle. `derived` is set if the current derived tables are there.
-Result<RunFiles> run_files(const std::string& bundle);
+Result<RunFiles> run_files(const RunPlace& place);
 /// The same with its run.json read already.
-Result<RunFiles> run_files(const std::string& bundle, const nlohmann::json& document);
+Result<RunFiles> run_files(const RunPlace& place, const nlohmann::json& document);
 /// Takes the derived tables from this folder, as far as it is complete.
 void use_derived(RunFiles& files, const std::string& folder);
 
-/// Folder of the derived tables inside a bundle, named after their producer and version.
-std::string derived_folder(const std::string& bundle);
+/// Folder of the derived tables, named after their producer and version, inside of the one for all that is
+/// derived.
+std::string derived_folder(const std::string& derived);
 
 /// Paths of all Parquet files that the views read.
 std::vector<std::string> parquet_files(const RunFiles& files);
@@ -57,10 +74,12 @@ std::vector<std::string> linked_columns(std::string_view table);
 
 /// How names of derived tables begin that are being built, see base/aside.h.
 inline constexpr char kDerivedAside[] = ".new-";
-/// Removes what processes that ended while they built have left in a bundle; how many.
-int64_t remove_derived_left_overs(const std::string& bundle);
+/// Removes what processes that ended while they built have left in the folder of what is derived; how many.
+int64_t remove_derived_left_overs(const std::string& derived);
 
-/// Files that the derived folder must hold, with their sizes, from the mark that its builder left.
-std::map<std::string, int64_t> derived_files(const std::string& folder);
+/// Leaves the mark that the folder of derived tables is complete: what each file must be.
+Result<void> mark_complete(const std::string& folder);
+/// What the mark says, by file name. not_found without a mark, bad_input if it is not what was written.
+Result<std::map<std::string, FileSeal>> derived_files(const std::string& folder);
 
 }  // namespace nl::store

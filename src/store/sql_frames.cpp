@@ -95,7 +95,8 @@ Result<Frame> receive_frame(int socket, const std::function<Result<void>()>& wai
 }
 
 std::string request_text(const QueryRequest& request) {
-  return text_of({{"bundle", request.bundle},
+  return text_of({{"bundle", request.place.bundle},
+                  {"derived", request.place.derived},
                   {"sql", request.sql},
                   {"seconds", request.seconds},
                   {"as_parquet", request.as_parquet}});
@@ -104,7 +105,8 @@ std::string request_text(const QueryRequest& request) {
 Result<QueryRequest> parse_request(const std::string& text) {
   const json request = json::parse(text, nullptr, false);
   if (!request.is_object()) return damaged();
-  return QueryRequest{request["bundle"], request["sql"], request["seconds"], request["as_parquet"]};
+  return QueryRequest{
+      {request["bundle"], request["derived"]}, request["sql"], request["seconds"], request["as_parquet"]};
 }
 
 std::string columns_text(const std::vector<ResultColumn>& columns) {

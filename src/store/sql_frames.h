@@ -29,7 +29,7 @@ struct Frame {
 };
 
 struct QueryRequest {
-  std::string bundle;
+  RunPlace place;
   std::string sql;
   int seconds = 0;
   bool as_parquet = false;

@@ -87,9 +87,9 @@ void limit_time(const QueryLimits& limits) {
 Result<void> answer(EngineStart& engine, const QueryRequest& request, QueryLimits limits) {
   limits.seconds = request.seconds;
   limit_time(limits);
-  NL_TRY(const auto files, run_files(request.bundle));
+  NL_TRY(const auto files, run_files(request.place));
   limits.confine = [&](int output) {
-    Rights rights{.readable = {files.bundle}};
+    Rights rights{.readable = {files.place.bundle}};
     if (!files.derived.empty()) rights.readable.push_back(files.derived);
     if (output >= 0) rights.writable.push_back(output);
     (void)confine_process(rights);  // a kernel without it leaves the rules of the engine

@@ -209,12 +209,12 @@ Result<void> receive_answer(int socket, const QueryLimits& limits,
 
 }  // namespace
 
-Result<void> SqlWorkers::query(const std::string& bundle, const std::string& sql, const QueryLimits& limits,
+Result<void> SqlWorkers::query(const RunPlace& place, const std::string& sql, const QueryLimits& limits,
                                const QuerySink& sink) {
   Turn turn(*this);
   NL_CHECK(turn.wait(limits));
   NL_TRY(const auto worker, take_worker());
-  NL_CHECK(send_request(worker->socket(), {bundle, sql, limits.seconds, false}));
+  NL_CHECK(send_request(worker->socket(), {place, sql, limits.seconds, false}));
   size_t columns = 0;
   return receive_answer(worker->socket(), limits, [&](const Frame& frame) -> Result<void> {
     if (frame.kind == FrameKind::kRows) return for_each_row(frame.text, columns, sink.row);
@@ -224,13 +224,13 @@ Result<void> SqlWorkers::query(const std::string& bundle, const std::string& sql
   });
 }
 
-Result<void> SqlWorkers::query_as_parquet(const std::string& bundle, const std::string& sql,
+Result<void> SqlWorkers::query_as_parquet(const RunPlace& place, const std::string& sql,
                                           const QueryLimits& limits,
                                           const std::function<Result<void>(std::string_view)>& bytes) {
   Turn turn(*this);
   NL_CHECK(turn.wait(limits));
   NL_TRY(const auto worker, take_worker());
-  NL_CHECK(send_request(worker->socket(), {bundle, sql, limits.seconds, true}));
+  NL_CHECK(send_request(worker->socket(), {place, sql, limits.seconds, true}));
   return receive_answer(worker->socket(), limits, [&](const Frame& frame) { return bytes(frame.text); });
 }
 

@@ -37,10 +37,10 @@ class SqlWorkers {
   ~SqlWorkers();
 
   /// As run_user_query; threads and memory are those of the options. `limit` if the process had to be killed.
-  Result<void> query(const std::string& bundle, const std::string& sql, const QueryLimits& limits,
+  Result<void> query(const RunPlace& place, const std::string& sql, const QueryLimits& limits,
                      const QuerySink& sink);
   /// As stream_user_query_as_parquet.
-  Result<void> query_as_parquet(const std::string& bundle, const std::string& sql, const QueryLimits& limits,
+  Result<void> query_as_parquet(const RunPlace& place, const std::string& sql, const QueryLimits& limits,
                                 const std::function<Result<void>(std::string_view)>& bytes);
   /// A query will come: starts a process for it aside if none is ready.
   void expect_query();

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "base/call_control.h"
+#include "store/page_checksums.h"
 
 namespace nl::store {
 namespace {
@@ -35,12 +36,12 @@ std::string file_uri(const std::string& path, const char* query) {
 int open_with(const std::string& path, SqliteAccess access, sqlite3** db) {
   switch (access) {
     case SqliteAccess::kReadWrite:
-      return sqlite3_open_v2(path.c_str(), db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+      return sqlite3_open_v2(path.c_str(), db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, checksum_vfs());
     case SqliteAccess::kReadOnly:
-      return sqlite3_open_v2(path.c_str(), db, SQLITE_OPEN_READONLY, nullptr);
+      return sqlite3_open_v2(path.c_str(), db, SQLITE_OPEN_READONLY, checksum_vfs());
     case SqliteAccess::kImmutable:
       return sqlite3_open_v2(file_uri(path, "?immutable=1").c_str(), db,
-                             SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, checksum_vfs());
     case SqliteAccess::kMemory:
       break;
   }
@@ -82,6 +83,7 @@ bool SqliteRow::is_null(int column) const {
 Sqlite::Sqlite(Sqlite&& other) noexcept
     : db_(other.db_),
       path_(std::move(other.path_)),
+      advice_(std::move(other.advice_)),
       busy_ms_(std::move(other.busy_ms_)),
       idle_(std::move(other.idle_)) {
   other.db_ = nullptr;
@@ -91,6 +93,7 @@ Sqlite::Sqlite(Sqlite&& other) noexcept
 Sqlite& Sqlite::operator=(Sqlite&& other) noexcept {
   std::swap(db_, other.db_);
   std::swap(path_, other.path_);
+  std::swap(advice_, other.advice_);
   std::swap(busy_ms_, other.busy_ms_);
   std::swap(idle_, other.idle_);
   return *this;
@@ -103,6 +106,8 @@ Sqlite::~Sqlite() {
 
 Error Sqlite::error(int code) const {
   const std::string message = path_ + ": " + sqlite3_errmsg(db_);
+  if (sqlite3_extended_errcode(db_) == SQLITE_IOERR_DATA)
+    return damaged("a page of the file has other bytes than were written");
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -122,17 +127,24 @@ Error Sqlite::error(int code) const {
           "the disk may be full, or fails; free some space or choose another ledger with --ledger DIR"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return Error{ErrorCode::kIo, message, kDamagedHint};
+      return damaged(sqlite3_errmsg(db_));
     default:
       return Error{ErrorCode::kIo, message, ""};
   }
 }
 
-Result<Sqlite> Sqlite::open(const std::string& path, int busy_ms, SqliteAccess access) {
+Error Sqlite::damaged(const std::string& what) const {
+  Error error{ErrorCode::kIo, what + ": " + path_, advice_.hint};
+  if (!advice_.call.operation.empty()) error.calls.push_back(advice_.call);
+  return error;
+}
+
+Result<Sqlite> Sqlite::open(const std::string& path, int busy_ms, SqliteAccess access, DamageAdvice advice) {
   sqlite3* db = nullptr;
   const int code = open_with(path, access, &db);
-  Sqlite opened(db, path);
+  Sqlite opened(db, path, std::move(advice));
   if (code != SQLITE_OK) return opened.error(code);
+  if (access == SqliteAccess::kReadWrite) make_room_for_checksums(db);
   opened.busy_ms_ = std::make_unique<int>(busy_ms);
   sqlite3_busy_handler(db, wait_for_lock, opened.busy_ms_.get());
   return opened;
@@ -185,6 +197,24 @@ Result<int64_t> Sqlite::integer(std::string_view sql, const std::vector<SqliteVa
 
 int64_t Sqlite::changes() const {
   return sqlite3_changes(db_);
+}
+
+bool Sqlite::has_checksums() const {
+  return store::has_checksums(db_);
+}
+
+Result<void> Sqlite::add_checksums() {
+  // The first page says that there are checksums, so it must be written before the others: none may be
+  // spilled.
+  NL_CHECK(run("PRAGMA cache_spill = OFF"));
+  NL_CHECK(run("VACUUM"));
+  return run("PRAGMA cache_spill = ON");
+}
+
+Result<void> Sqlite::check_pages() {
+  std::string said;
+  NL_CHECK(each("PRAGMA integrity_check(1)", {}, [&](const SqliteRow& row) { said = row.text(0); }));
+  return said == "ok" ? Result<void>() : Result<void>(damaged(said));
 }
 
 Result<SqliteTransaction> SqliteTransaction::begin(Sqlite& db) {

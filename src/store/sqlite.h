@@ -1,6 +1,6 @@
 #pragma once
-// A thin RAII layer over SQLite's C API. One connection serves one thread. Prepared statements are kept and
-// reused.
+// A thin RAII layer over SQLite's C API, for the files of a ledger. Their pages have checksums
+// (page_checksums.h). One connection serves one thread. Prepared statements are kept and reused.
 
 #include <cstdint>
 #include <functional>
@@ -19,8 +19,11 @@ struct sqlite3_stmt;
 
 namespace nl::store {
 
-/// The hint of the error that a damaged file gives.
-inline constexpr char kDamagedHint[] = "the file is damaged; an index is rebuilt by gc --reindex";
+/// What to do about a file that is damaged: the hint of the error and what it names.
+struct DamageAdvice {
+  std::string hint;
+  SuggestedCall call;
+};
 
 /// Bytes that are no text.
 struct SqliteBlob {
@@ -53,7 +56,7 @@ class Sqlite {
  public:
   /// `busy_ms`: how long to wait for another process or thread, unless the call is cancelled meanwhile.
   static Result<Sqlite> open(const std::string& path, int busy_ms,
-                             SqliteAccess access = SqliteAccess::kReadWrite);
+                             SqliteAccess access = SqliteAccess::kReadWrite, DamageAdvice advice = {});
   Sqlite(Sqlite&& other) noexcept;
   Sqlite& operator=(Sqlite&& other) noexcept;
   ~Sqlite();
@@ -66,14 +69,25 @@ class Sqlite {
   /// Rows that the last statement changed.
   int64_t changes() const;
 
+  /// Known as soon as something was read or written.
+  bool has_checksums() const;
+  /// For the file of an earlier version: writes it anew, with checksums. Not inside of a transaction.
+  Result<void> add_checksums();
+  /// Reads every page; the error of the first that is damaged.
+  Result<void> check_pages();
+  /// The error for a file that cannot be believed.
+  Error damaged(const std::string& what) const;
+
  private:
-  Sqlite(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  Sqlite(sqlite3* db, std::string path, DamageAdvice advice)
+      : db_(db), path_(std::move(path)), advice_(std::move(advice)) {}
   Error error(int code) const;
   Result<sqlite3_stmt*> take(std::string_view sql);
   void put_back(std::string_view sql, sqlite3_stmt* statement);
 
   sqlite3* db_;
   std::string path_;
+  DamageAdvice advice_;
   std::unique_ptr<int> busy_ms_ = {};  ///< for the handler that waits, which outlives moves
   std::unordered_map<std::string, sqlite3_stmt*> idle_;
 };

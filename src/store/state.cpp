@@ -6,7 +6,8 @@
 namespace nl::store {
 namespace {
 
-constexpr int64_t kStateVersion = 2;
+// Must be raised when the tables below change.
+constexpr int64_t kStateVersion = 3;
 
 constexpr char kReceipts[] = R"(receipts(
     run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, command TEXT NOT NULL,
@@ -89,14 +90,21 @@ LabelValue label_of(const SqliteRow& r) {
 Result<State> State::open(const std::string& path, SqliteAccess access, int busy_ms) {
   const bool writes = access == SqliteAccess::kReadWrite;
   const bool missing = !writes && !path_exists(path);
-  NL_TRY(Sqlite db, Sqlite::open(path, busy_ms, missing ? SqliteAccess::kMemory : access));
+  NL_TRY(Sqlite db, Sqlite::open(path, busy_ms, missing ? SqliteAccess::kMemory : access,
+                                 {"{} restores it", {"state", R"({"action": "repair"})"}}));
   NL_TRY(const int64_t version, db.integer("PRAGMA user_version"));
   if (version > kStateVersion) {
     return Error{ErrorCode::kUnsupported,
                  "the state of the ledger is of version " + std::to_string(version) + ": " + path,
                  "a newer neurolens wrote it; this one knows version " + std::to_string(kStateVersion)};
   }
-  if (version < kStateVersion) NL_CHECK(writes ? migrate(db) : stand_in_for_tables(db, version));
+  if (version == kStateVersion && !db.has_checksums()) return db.damaged("the file has lost its checksums");
+  if (version < kStateVersion && writes) {
+    NL_TRY(const int64_t pages, db.integer("PRAGMA page_count"));
+    if (pages > 0 && !db.has_checksums()) NL_CHECK(db.add_checksums());
+    NL_CHECK(migrate(db));
+  }
+  if (version < kStateVersion && !writes) NL_CHECK(stand_in_for_tables(db, version));
   return State(std::move(db));
 }
 

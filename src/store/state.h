@@ -116,6 +116,8 @@ class State {
   /// Runs that predictions were made for, by id.
   Result<std::vector<std::string>> predicted_runs();
 
+  /// Reads the whole file; an error if something in it is damaged.
+  Result<void> check_pages() { return db_.check_pages(); }
   /// Number of the last change.
   Result<int64_t> last_change();
   /// Runs touched by a change after that one.
@@ -134,5 +136,12 @@ class State {
 
   Sqlite db_;
 };
+
+/// Since this version the file has checksums.
+inline constexpr int64_t kFirstWithChecksums = 3;
+
+/// Records of a damaged file, as far as they can be read; some come twice.
+Result<void> salvage_records(const std::string& path,
+                             const std::function<Result<void>(const nlohmann::json&)>& record);
 
 }  // namespace nl::store

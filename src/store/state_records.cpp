@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "base/text.h"
 #include "store/state.h"
 
 namespace nl::store {
@@ -14,7 +15,8 @@ using nlohmann::json;
 
 struct RecordKind {
   const char* kind;    ///< what the record says of itself
-  const char* select;  ///< columns in the order below, rows in a fixed order
+  const char* select;  ///< columns in the order below
+  const char* order;   ///< columns that give the rows a fixed order
   const char* insert;  ///< leaves what is there
   std::array<const char*, 13> columns;
 };
@@ -22,40 +24,45 @@ struct RecordKind {
 constexpr RecordKind kKinds[] = {
     {"receipt",
      "SELECT run_id, imported_at_ns, file_names, command, host, user, on_the_way, document_sha256 FROM "
-     "receipts "
-     "ORDER BY run_id",
+     "receipts",
+     "run_id",
      "INSERT OR IGNORE INTO receipts VALUES (?,?,?,?,?,?,?,?)",
      {"run_id", "imported_at_ns", "file_names", "command", "host", "user", "on_the_way", "document_sha256"}},
     {"label",
-     "SELECT run_id, key, origin, value, forced, set_at_ns, user FROM labels ORDER BY run_id, key, origin",
+     "SELECT run_id, key, origin, value, forced, set_at_ns, user FROM labels",
+     "run_id, key, origin",
      "INSERT OR IGNORE INTO labels VALUES (?,?,?,?,?,?,?)",
      {"run_id", "key", "origin", "value", "forced", "set_at_ns", "user"}},
     {"past_label",
-     "SELECT run_id, key, origin, value, forced, set_at_ns, user, until_ns, until_user FROM past_labels "
-     "ORDER BY past_id",
+     "SELECT run_id, key, origin, value, forced, set_at_ns, user, until_ns, until_user FROM past_labels",
+     "past_id",
      "INSERT INTO past_labels(run_id, key, origin, value, forced, set_at_ns, user, until_ns, until_user) "
      "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE NOT EXISTS (SELECT 1 FROM past_labels WHERE run_id = "
      "?1 "
      "AND key = ?2 AND origin = ?3 AND value = ?4 AND set_at_ns = ?6)",
      {"run_id", "key", "origin", "value", "forced", "set_at_ns", "user", "until_ns", "until_user"}},
     {"tag",
-     "SELECT run_id, name, set_at_ns, user FROM tags ORDER BY run_id, name",
+     "SELECT run_id, name, set_at_ns, user FROM tags",
+     "run_id, name",
      "INSERT OR IGNORE INTO tags VALUES (?,?,?,?)",
      {"run_id", "name", "set_at_ns", "user"}},
     {"note",
-     "SELECT run_id, written_at_ns, user, text FROM notes ORDER BY run_id, note_id",
+     "SELECT run_id, written_at_ns, user, text FROM notes",
+     "run_id, note_id",
      "INSERT INTO notes SELECT 1 + (SELECT coalesce(max(note_id), 0) FROM notes WHERE run_id = ?1), ?1, ?2, "
      "?3, ?4 "
      "WHERE NOT EXISTS (SELECT 1 FROM notes WHERE run_id = ?1 AND written_at_ns = ?2 AND text = ?4)",
      {"run_id", "written_at_ns", "user", "text"}},
     {"baseline",
-     "SELECT name, run_id, set_at_ns, user FROM baselines ORDER BY name",
+     "SELECT name, run_id, set_at_ns, user FROM baselines",
+     "name",
      "INSERT OR IGNORE INTO baselines VALUES (?,?,?,?)",
      {"name", "run_id", "set_at_ns", "user"}},
     {"prediction",
      "SELECT run_id, rule, rule_version, suggestion, window, device, at_stake_ns, gain_ns, at_most, "
      "window_ns, "
-     "made_at_ns, user FROM predictions ORDER BY run_id, window, device, rule, rule_version, suggestion",
+     "made_at_ns, user FROM predictions",
+     "run_id, window, device, rule, rule_version, suggestion",
      "INSERT OR IGNORE INTO predictions VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
      {"run_id", "rule", "rule_version", "suggestion", "window", "device", "at_stake_ns", "gain_ns", "at_most",
       "window_ns", "made_at_ns", "user"}},
@@ -87,6 +94,13 @@ json record_of(const RecordKind& kind, const SqliteRow& row) {
   return record;
 }
 
+std::string ordered(const RecordKind& kind, const char* direction) {
+  std::string columns;
+  for (const auto& column : split(kind.order, ','))
+    columns += (columns.empty() ? "" : ", ") + column + direction;
+  return std::string(kind.select) + " ORDER BY " + columns;
+}
+
 bool is_run_id(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -114,10 +128,30 @@ Result<std::vector<SqliteValue>> values_of(const RecordKind& kind, const json& r
 Result<void> State::export_records(const std::function<Result<void>(const json&)>& record) {
   for (const auto& kind : kKinds) {
     Result<void> taken;
-    NL_CHECK(db_.each(kind.select, {}, [&](const SqliteRow& row) {
+    NL_CHECK(db_.each(ordered(kind, ""), {}, [&](const SqliteRow& row) {
       if (taken) taken = record(record_of(kind, row));
     }));
     NL_CHECK(taken);
+  }
+  return {};
+}
+
+Result<void> salvage_records(const std::string& path,
+                             const std::function<Result<void>(const json&)>& record) {
+  auto opened = Sqlite::open(path, 0, SqliteAccess::kReadOnly);
+  if (!opened) return {};
+  Sqlite& db = *opened;
+  const auto version = db.integer("PRAGMA user_version");
+  if (!version || (*version >= kFirstWithChecksums && !db.has_checksums())) return {};
+  Result<void> taken;
+  for (const auto& kind : kKinds) {
+    for (const char* direction : {" ASC", " DESC"}) {
+      // A damaged page ends the reading; the rows behind it come from the other side.
+      (void)db.each(ordered(kind, direction), {}, [&](const SqliteRow& row) {
+        if (taken) taken = record(record_of(kind, row));
+      });
+      NL_CHECK(taken);
+    }
   }
   return {};
 }

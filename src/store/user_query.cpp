@@ -353,6 +353,9 @@ Error query_failed(const char* message, Watchdog& watchdog, const QueryLimits& l
   if (text.find("INT128") != std::string::npos) {
     return user_error(text, "a whole number that 64 bits cannot hold: cast it to DOUBLE or VARCHAR");
   }
+  if (text.find("is missing or damaged") != std::string::npos) {
+    return Error{ErrorCode::kIo, text, "{} says what is wrong", {{"verify", R"({"run": "RUN"})"}}};
+  }
   if (text.find("Out of Memory") != std::string::npos) {
     return Error{ErrorCode::kLimit, "the query takes too much memory", "ask for fewer rows or columns"};
   }

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, BINARY, OK, sha256_of
+from conftest import BAD_INPUT, BINARY, OK, edited_sqlite, sha256_of, write_run_document
 
 
 def error_of(result):
@@ -27,8 +27,8 @@ def give_source_labels(neurolens, run_id, labels):
     path = neurolens.bundle(run_id) / "run.json"
     document = json.loads(path.read_text())
     document["labels"] = labels
-    path.write_text(json.dumps(document))
-    with sqlite3.connect(neurolens.ledger / "state.sqlite") as state:
+    write_run_document(neurolens.bundle(run_id), document)
+    with edited_sqlite(neurolens.ledger / "state.sqlite") as state:
         state.execute("UPDATE receipts SET document_sha256 = ? WHERE run_id = ?", (sha256_of(path), run_id))
     neurolens("gc", "--reindex")
 
@@ -386,12 +386,12 @@ def test_ledger_of_the_first_version_opens(neurolens, small_run):
     neurolens("label", small_run, "a=b")
     with sqlite3.connect(neurolens.ledger / "state.sqlite") as state:
         assert state.execute("SELECT * FROM receipts").fetchall() == receipts
-        assert state.execute("PRAGMA user_version").fetchone() == (2,)
+        assert state.execute("PRAGMA user_version").fetchone() == (3,)
         assert state.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_state_of_a_newer_version_is_refused(neurolens, small_run):
-    with sqlite3.connect(neurolens.ledger / "state.sqlite") as state:
+    with edited_sqlite(neurolens.ledger / "state.sqlite") as state:
         state.execute("PRAGMA user_version = 99")
     before = (neurolens.ledger / "state.sqlite").read_bytes()
     assert error_of(neurolens("runs", "--json", code=BAD_INPUT))["code"] == "unsupported"
@@ -409,7 +409,7 @@ def test_reindex_keeps_labels_and_does_not_touch_state(neurolens, small_run):
 
 def test_index_that_is_behind_catches_up(neurolens, small_run):
     """Killed between state and index: the next command brings the index up to date."""
-    with sqlite3.connect(neurolens.ledger / "state.sqlite") as state:
+    with edited_sqlite(neurolens.ledger / "state.sqlite") as state:
         state.execute("INSERT INTO labels VALUES (?, 'model', 'user', 'late', 0, 1, 'me')", (small_run,))
         state.execute("UPDATE touched SET change = change + 1")
     assert neurolens.runs()[0]["labels"]["model"] == "late"

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, MISSING, OK, REPOSITORY, Neurolens
+from conftest import BAD_INPUT, MISSING, OK, REPOSITORY, Neurolens, edited_sqlite
 
 INDEX_FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
 NOBODY = 65534
@@ -91,10 +91,10 @@ def test_read_only_file_system(neurolens, labelled_run, make_trace, small_trace,
     if index == "damaged":
         path.write_bytes(b"no database at all" * 1000)
     if index == "of another version":
-        with sqlite3.connect(path) as db:
+        with edited_sqlite(path) as db:
             db.execute("PRAGMA user_version = 1")
     if index == "behind":
-        with sqlite3.connect(path) as db:
+        with edited_sqlite(path) as db:
             db.execute("UPDATE known SET change = 0")
             db.execute("DELETE FROM postings")
     before = contents(neurolens.ledger)
@@ -121,7 +121,7 @@ def test_read_only_while_another_process_has_it_open(neurolens, labelled_run, tm
 
 def test_read_only_with_the_state_of_the_first_version(neurolens, small_run, tmp_path):
     """Tables that an old state lacks are empty; nothing is migrated."""
-    with sqlite3.connect(neurolens.ledger / "state.sqlite") as state:
+    with edited_sqlite(neurolens.ledger / "state.sqlite") as state:
         for table in ("labels", "past_labels", "tags", "notes", "baselines", "touched"):
             state.execute(f"DROP TABLE {table}")
         state.execute("PRAGMA user_version = 0")

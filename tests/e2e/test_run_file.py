@@ -13,7 +13,7 @@ import sys
 import pyarrow.parquet
 import pytest
 
-from conftest import BAD_INPUT, MISSING, OK, REPOSITORY, TRACES, Neurolens
+from conftest import BAD_INPUT, MISSING, OK, REPOSITORY, TRACES, Neurolens, write_run_document
 
 SAMPLES = REPOSITORY / "samples"
 GOLDEN = REPOSITORY / "tests/golden"
@@ -262,7 +262,7 @@ def test_validation_of_a_bundle(neurolens, small_run):
     document = json.loads((bundle / "run.json").read_text())
     document["clocks"][0]["kind"] = "gps"
     document["surprise"] = 1
-    (bundle / "run.json").write_text(json.dumps(document))
+    write_run_document(bundle, document)
     for path in (bundle, bundle / "run.json"):
         data = neurolens("schema", "validate", path, "--json", code=BAD_INPUT).data
         assert {error["pointer"] for error in data["errors"]} == {"/clocks/0/kind", "/surprise"}

@@ -31,7 +31,7 @@ std::vector<std::string> profiles() {
 }
 
 analyze::PreparedRun prepared(const std::string& bundle) {
-  const auto files = store::run_files(bundle).value();
+  const auto files = store::run_files(store::place_in_ledger(bundle)).value();
   const auto engine = store::Engine::open({1, 512, ""}).value();
   auto connection = engine->connect().value();
   EXPECT_TRUE(store::create_views(connection, files, false));

@@ -63,7 +63,8 @@ class Imported {
     bundle = ledger->run_folder(report->run_id);
     engine_ = store::Engine::open({1, 512, ""}).value();
     connection_.emplace(engine_->connect().value());
-    const auto viewed = store::create_views(*connection_, store::run_files(bundle).value(), true);
+    const auto viewed =
+        store::create_views(*connection_, store::run_files(store::place_in_ledger(bundle)).value(), true);
     EXPECT_TRUE(viewed);
   }
   int64_t number(const std::string& sql) {

@@ -165,7 +165,7 @@ void expect_equal_launches(Imported& raw, Imported& details, const json& golden,
 }
 
 analyze::CountersAnswer counters_of(const Imported& run) {
-  auto analysis = analyze::analyze_run(store::OpenRun::open(run.bundle).value(), {});
+  auto analysis = analyze::analyze_run(store::OpenRun::open(store::place_in_ledger(run.bundle)).value(), {});
   EXPECT_TRUE(analysis) << analysis.error().message;
   if (!analysis || !analysis->data.counters) {
     ADD_FAILURE() << "no counters";

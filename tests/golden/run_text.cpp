@@ -144,8 +144,11 @@ Result<std::string> text_of_bundle(std::string_view bytes, const std::string& fo
   NL_CHECK(chosen.adapter->read(*source, options, writer, info));
   NL_TRY(const auto tables, writer.finish());
   // The clock is left out, as the rows of the adapter have it.
-  store::RunFiles files{folder, "", {}, {}};
-  for (const auto& table : tables) files.tables[table.name] = table.rows;
+  store::RunFiles files{store::place_in_ledger(folder)};
+  for (const auto& table : tables) {
+    files.tables[table.name] = table.rows;
+    files.seals[table.name] = {table.bytes, table.sha256};
+  }
   NL_TRY(auto connection, engine->connect());
   NL_CHECK(store::create_views(connection, files, false));
   std::string text;

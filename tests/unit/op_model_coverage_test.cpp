@@ -154,7 +154,7 @@ TEST(OpModelCoverage, OfRealRuns) {
   int64_t heavy_ns = 0;
   int64_t heavy_modelled_ns = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const auto files = store::run_files(entry.path().string());
+    const auto files = store::run_files(store::place_in_ledger(entry.path().string()));
     if (!files || files->derived.empty()) continue;
     std::string device;
     const Devices devices = devices_of(entry.path().string(), *table, device);

@@ -121,7 +121,7 @@ TEST_F(OpenRunTest, ADocumentThatWasReplacedIsReadAgain) {
 TEST_F(OpenRunTest, ARunInUseIsNotCollected) {
   auto ledger = store::Ledger::open(folder_).value();
   {
-    const auto open = store::OpenRun::open(run_.bundle);
+    const auto open = store::OpenRun::open(run_.place());
     ASSERT_TRUE(open);
     EXPECT_EQ(ledger.collect_garbage(true)->dropped_runs, 0);
     EXPECT_TRUE(path_exists(run_.bundle + "/run.json"));
@@ -170,7 +170,7 @@ TEST_F(OpenRunTest, AnEngineComesBackWithoutWhatItsLastOwnerMade) {
     const auto engine = store::EnginePool::shared().lease(options).value();
     first = engine.get();
     auto connection = engine->connect().value();
-    ASSERT_TRUE(store::create_views(connection, store::run_files(run_.bundle).value(), false));
+    ASSERT_TRUE(store::create_views(connection, store::run_files(run_.place()).value(), false));
     EXPECT_TRUE(connection.integer("SELECT count(*) FROM spans"));
   }
   const auto engine = store::EnginePool::shared().lease(options).value();
@@ -199,7 +199,7 @@ TEST_F(OpenRunTest, ACancelledDerivationLeavesNothing) {
   std::atomic<int> asked = 0;
   {
     const CallScope scope({[&] { return ++asked > 3; }, {}});
-    const auto open = store::OpenRun::open(run_.bundle);
+    const auto open = store::OpenRun::open(run_.place());
     ASSERT_TRUE(open);
     const auto built = assemble::ensure_derived(**open);
     ASSERT_FALSE(built);

@@ -74,7 +74,7 @@ Result<json> node_times(store::OpenRun& run) {
 
 /// `times` for the text, and both in JSON.
 Result<json> figures_of(const std::string& bundle, std::optional<IterationTimes>& times) {
-  NL_TRY(const auto open, store::OpenRun::open(bundle));
+  NL_TRY(const auto open, store::OpenRun::open(store::place_in_ledger(bundle)));
   NL_TRY(times, iteration_times(*open));
   json nodes = {{"runs", 0}, {"run_ns", 0}, {"node_ns", 0}, {"nodes", 0}};
   if (open->has("spans") || open->has("layer_times")) {

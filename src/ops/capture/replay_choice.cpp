@@ -113,7 +113,7 @@ nlohmann::json replay_choice_json(const ReplayChoice& choice) {
 }
 
 Result<void> read_launches(const std::string& bundle, LaunchOrder& launches) {
-  NL_TRY(const auto open, store::OpenRun::open(bundle));
+  NL_TRY(const auto open, store::OpenRun::open(store::place_in_ledger(bundle)));
   if (!open->has("kernels")) return {};
   NL_TRY(store::Connection * connection, open->ask({"kernels", "tracks"}));
   const auto text = [](const store::Chunk& chunk, size_t column, size_t row) {

@@ -378,7 +378,7 @@ class Importer {
     nlohmann::json document = store::make_run_document(sources_, options, info_, tables);
     if (parent_) document["parents"] = nlohmann::json::array({parent_->document["run_id"]});
     NL_CHECK(store::validate_run_document(document));
-    NL_CHECK(write_file_durably(bundle + "/run.json", store::run_document_text(document)));
+    NL_CHECK(store::write_run_document(bundle, document));
     return document;
   }
 

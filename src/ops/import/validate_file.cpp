@@ -16,7 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxRunDocument = 64 << 20;
 constexpr int kMaxDepth = 256;
 
 class NoSink final : public model::RunSink {
@@ -55,7 +54,8 @@ Result<std::string> whole_text(ingest::ByteSource& source) {
     NL_TRY(const size_t n, source.read(piece.data(), piece.size()));
     if (n == 0) return text;
     text.append(piece, 0, n);
-    if (text.size() > kMaxRunDocument) return Error{ErrorCode::kLimit, "too large for a run.json"};
+    if (std::cmp_greater(text.size(), store::kMaxRunDocument))
+      return Error{ErrorCode::kLimit, "too large for a run.json"};
   }
 }
 

@@ -85,7 +85,7 @@ constexpr Cut kCuts[] = {
 };
 
 Result<compare::RunInput> input_of(store::Ledger& ledger, const NamedRun& named) {
-  compare::RunInput input{named.bundle, {named.run_id, {}, {}}};
+  compare::RunInput input{named.place(), {named.run_id, {}, {}}};
   NL_TRY(const auto document, store::shared_run_document(named.bundle + "/run.json"));
   input.facts.document = *document;
   NL_TRY(const auto labels, ledger.labels(named.run_id, input.facts.document));

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "ops/text/text.h"
+#include "store/cache_folder.h"
 #include "store/ledger.h"
 
 namespace nl::ops {
@@ -20,11 +21,15 @@ constexpr char kResult[] = R"({
   "properties": {"stale_stagings": {"type": "integer"}, "dropped_runs": {"type": "integer"},
     "indexed_runs": {"type": ["integer", "null"]}, "unreadable": {"type": "array", "items": {"type": "string"}}}})";
 
+// What was derived from bundles outside of the ledger is kept that long.
+constexpr int kDaysOfCache = 30;
+
 Result<Outcome> run(Context& context, const json& parameters) {
   const bool reindexes = parameters.value("reindex", false);
   const bool drops = parameters.value("drop_on_the_way", false);
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder, !reindexes || drops));
   NL_TRY(const auto garbage, ledger.collect_garbage(drops));
+  store::remove_old_derived(*context.environment, kDaysOfCache);
   Outcome outcome;
   outcome.data = {{"stale_stagings", garbage.stale_stagings},
                   {"dropped_runs", garbage.dropped_runs},

@@ -28,7 +28,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   analyze::LintOptions options;
   options.names_file = parameters.value("names", "");
   options.top = parameters["top"];
-  NL_TRY(const auto open, store::OpenRun::open(named.bundle, engine));
+  NL_TRY(const auto open, store::OpenRun::open(named.place(), engine));
   Outcome outcome;
   NL_TRY(outcome.data, analyze::lint_ranges(*open, options));
   outcome.data["run_id"] = named.run_id;

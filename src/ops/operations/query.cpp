@@ -148,11 +148,11 @@ class QueryRunner {
   const store::EngineStart& engine() const { return engine_; }
 
   Result<void> rows(const store::OpenRun& run, const std::string& sql, const store::QuerySink& sink) {
-    if (!is_here()) return context_.sql_workers->query(run.bundle(), sql, limits_, sink);
+    if (!is_here()) return context_.sql_workers->query(run.place(), sql, limits_, sink);
     return store::run_user_query(engine_, run.files(), sql, limits_, sink);
   }
   Result<void> parquet(const store::OpenRun& run, const std::string& sql) {
-    if (!is_here()) return context_.sql_workers->query_as_parquet(run.bundle(), sql, limits_, context_.bytes);
+    if (!is_here()) return context_.sql_workers->query_as_parquet(run.place(), sql, limits_, context_.bytes);
     return store::stream_user_query_as_parquet(engine_, run.files(), sql, limits_, context_.bytes);
   }
 

@@ -5,12 +5,15 @@
 #include "base/call_control.h"
 #include "base/files.h"
 #include "base/sha256.h"
+#include "ops/runs/run_measures.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
 #include "store/bundle_writer.h"
 #include "store/engine_pool.h"
 #include "store/ledger.h"
+#include "store/parquet_footer.h"
 #include "store/run_document.h"
+#include "store/run_views.h"
 
 namespace nl::ops {
 namespace {
@@ -55,6 +58,11 @@ void check_id(const json& document, const std::string& run_id, Checks& checks) {
   checks.add("run_id", same, same ? "matches the sources" : "the sources give " + short_id(computed));
 }
 
+/// Reads every page of a file of the ledger.
+void check_pages(const char* file, const Result<void>& read, Checks& checks) {
+  checks.add(file, read.has_value(), read ? "every page is as it was written" : read.error().message);
+}
+
 /// run.json against what the ledger noted when it was written; a bundle from elsewhere has no such note.
 Result<void> check_document(const Context& context, const NamedRun& named, Checks& checks) {
   NL_TRY(const auto ledger, ledger_of(context, named));
@@ -63,7 +71,27 @@ Result<void> check_document(const Context& context, const NamedRun& named, Check
   NL_TRY(const std::string sha256, sha256_of_file(named.bundle + "/run.json"));
   const bool same = sha256 == receipt->document_sha256;
   checks.add("receipt", same, same ? "run.json is unchanged" : "run.json was changed after it was written");
+  check_pages("state.sqlite", ledger->state().check_pages(), checks);
+  check_pages("index.sqlite", ledger->index().db().check_pages(), checks);
   return {};
+}
+
+/// What was derived from the run before, if it is damaged. Whether there is some says nothing about the run.
+void check_derived(const NamedRun& named, Checks& checks) {
+  const std::string folder = store::derived_folder(named.place().derived);
+  if (!path_exists(folder)) return;
+  const auto files = store::derived_files(folder);
+  if (!files) return checks.add("derived", false, "the list of the derived tables is damaged");
+  for (const auto& [name, seal] : *files) {
+    const auto sha256 = sha256_of_file(folder + "/" + name);
+    if (!sha256 || *sha256 != seal.sha256)
+      checks.add("derived/" + name, false, "damaged; it is built again when a command needs it");
+  }
+}
+
+void check_measures(const NamedRun& named, Checks& checks) {
+  if (!kept_measures_are_intact(named).value_or(true))
+    checks.add("measures", false, "damaged; they are computed again when a command needs them");
 }
 
 /// A file that run.json does not list was not imported.
@@ -100,6 +128,8 @@ void check_table(store::Connection& connection, const std::string& bundle, const
   const auto sha256 = sha256_of_file(path);
   if (!sha256 || *sha256 != table["sha256"])
     return checks.add(name, false, "the content differs from what was imported");
+  if (const auto checked = store::check_parquet_file(path); !checked)
+    return checks.add(name, false, checked.error().message);
   const auto rows = connection.integer("SELECT count(*) FROM read_parquet(" + store::sql_quoted(path) + ")");
   const bool same = rows && *rows == table["rows"].get<int64_t>();
   checks.add(name, same, same ? counted(*rows, "row") : "the number of rows differs from what was imported");
@@ -123,6 +153,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
       check_table(connection, named.bundle, tables[i], checks);
       NL_CHECK(check_cancelled());
     }
+    check_derived(named, checks);
+    check_measures(named, checks);
   }
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"verified", checks.all_ok()}, {"checks", checks.list()}};

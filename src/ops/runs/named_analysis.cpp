@@ -7,7 +7,7 @@
 namespace nl::ops {
 
 Result<std::shared_ptr<store::OpenRun>> open_derived(const NamedRun& run, store::EngineStart engine) {
-  NL_TRY(auto open, store::OpenRun::open(run.bundle, std::move(engine)));
+  NL_TRY(auto open, store::OpenRun::open(run.place(), std::move(engine)));
   NL_CHECK(assemble::ensure_derived(*open));
   return open;
 }

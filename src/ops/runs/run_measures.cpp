@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyze/metrics/definitions.h"
+#include "base/call_control.h"
 #include "base/files.h"
 #include "base/sha256.h"
 #include "ops/runs/named_analysis.h"
@@ -14,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 // Raised when the form of the measures or what they are computed from changes.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr char kSchema[] = "neurolens.measures/1";
 constexpr char kFolderStart[] = "measures-";
 constexpr int64_t kMostRows = 10'000;
@@ -153,16 +154,24 @@ json joined(Measures measures, MeasureDetail detail) {
 // ---- Kept in the bundle
 
 std::string folder_of(const NamedRun& run) {
-  return run.bundle + "/derived/" + kFolderStart + measures_version();
+  return run.place().derived + "/" + kFolderStart + measures_version();
 }
 
 constexpr char kFiguresFile[] = "/measures.json";
 constexpr char kTablesFile[] = "/tables.json";
 
-/// An error if the file is not there, damaged, or another run's.
+/// A line of JSON, and a line with its hash.
+std::string kept_text(const json& document) {
+  const std::string line = document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return line + sha256_hex(line) + "\n";
+}
+
+/// not_found if the file is not there, bad_input if it is damaged or another run's.
 Result<json> read_kept(const NamedRun& run, const char* file) {
-  NL_TRY(const std::string text, read_small_file(folder_of(run) + file, kMostBytes));
-  json out = json::parse(text, nullptr, false);
+  NL_TRY(const std::string text, read_plain_file(folder_of(run) + file, kMostBytes));
+  const std::string line = text.substr(0, text.find('\n') + 1);
+  json out;
+  if (text == line + sha256_hex(line) + "\n") out = json::parse(line, nullptr, false);
   const bool fits =
       out.is_object() && out.value("schema", "") == kSchema && out.value("run_id", "") == run.run_id;
   if (fits) return out;
@@ -178,8 +187,8 @@ Result<Measures> read_both(const NamedRun& run, MeasureDetail detail) {
 }
 
 Result<void> write_aside(const NamedRun& run, const std::string& path, const json& document) {
-  NL_TRY(NewFile file, NewFile::create(run.bundle + "/derived/" + store::kDerivedAside));
-  NL_CHECK(file.write(document.dump(-1, ' ', false, json::error_handler_t::replace)));
+  NL_TRY(NewFile file, NewFile::create(run.place().derived + "/" + store::kDerivedAside));
+  NL_CHECK(file.write(kept_text(document)));
   NL_CHECK(file.finish(path, true));
   return {};
 }
@@ -190,7 +199,7 @@ Result<void> keep(const NamedRun& run, const Measures& measures) {
   NL_CHECK(make_folders(folder));
   NL_CHECK(write_aside(run, folder + kTablesFile, measures.tables));
   NL_CHECK(write_aside(run, folder + kFiguresFile, measures.figures));
-  const std::string derived = run.bundle + "/derived/";
+  const std::string derived = run.place().derived + "/";
   for (const auto& name : list_folder(derived)) {
     if (name.starts_with(kFolderStart) && derived + name != folder) remove_tree(derived + name);
   }
@@ -207,10 +216,20 @@ std::string measures_version() {
 }
 
 Result<json> run_measures(const NamedRun& run, MeasureDetail detail) {
-  if (auto kept = read_both(run, detail)) return joined(std::move(kept).value(), detail);
+  auto kept = read_both(run, detail);
+  if (kept) return joined(std::move(kept).value(), detail);
+  if (kept.error().code != ErrorCode::kNotFound)
+    report_notice("the measures of run " + short_id(run.run_id) +
+                  " were damaged; they have been computed again");
   NL_TRY(Measures measures, compute(run, ""));
   static_cast<void>(keep(run, measures));  // a ledger that can only be read answers all the same
   return joined(std::move(measures), detail);
+}
+
+std::optional<bool> kept_measures_are_intact(const NamedRun& run) {
+  const auto kept = read_both(run, MeasureDetail::kAll);
+  if (!kept && kept.error().code == ErrorCode::kNotFound) return std::nullopt;
+  return kept.has_value();
 }
 
 Result<json> run_measures_with_peaks(const NamedRun& run, const std::string& peaks_file) {

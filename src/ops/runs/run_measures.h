@@ -3,6 +3,7 @@
 // whole capture and kept in the bundle as derived files (derived/measures-<version>/). They may be deleted at
 // any time and are never part of the run's facts or hashes.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ Result<nlohmann::json> run_measures(const NamedRun& run, MeasureDetail detail = 
 
 /// The same under a user's device peaks; always computed, never kept.
 Result<nlohmann::json> run_measures_with_peaks(const NamedRun& run, const std::string& peaks_file);
+
+/// Are the measures that lie in the bundle as they were written? None if there are none.
+std::optional<bool> kept_measures_are_intact(const NamedRun& run);
 
 /// A metric of a device of the measures.
 Known<double> measured(const nlohmann::json& device, std::string_view metric);

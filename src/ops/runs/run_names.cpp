@@ -8,6 +8,9 @@
 #include "base/files.h"
 #include "ops/import/import_file.h"
 #include "ops/runs/run_labels.h"
+#include "store/cache_folder.h"
+#include "store/file_check.h"
+#include "store/foreign_bundle.h"
 #include "store/run_document.h"
 
 namespace nl::ops {
@@ -111,10 +114,28 @@ bool is_folder(const Context& context, const std::string& name) {
   return context.host_paths && ::stat(name.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-Result<NamedRun> run_in_folder(const std::string& name) {
+/// The same bundle at another place, or a copy of it, has what is derived from it there, too.
+std::string cached_for(const Context& context, const std::string& bundle) {
+  const auto seal = store::seal_of_file(bundle + "/run.json");
+  return seal ? store::derived_in_cache(*context.environment, seal->sha256) : std::string();
+}
+
+/// A run of the ledger that another user has put there.
+Result<void> check_foreign(const NamedRun& run) {
+  NL_TRY(const auto document, store::shared_run_document(run.bundle + "/run.json"));
+  return store::check_foreign_tables(run.bundle, *document);
+}
+
+Result<NamedRun> run_in_folder(const Context& context, const std::string& name) {
   if (!path_exists(name + "/run.json")) return not_a_bundle(name);
   NL_TRY(const auto document, store::shared_run_document(name + "/run.json"));
-  return NamedRun{(*document)["run_id"], name};
+  NL_CHECK(store::check_foreign_tables(name, *document));
+  NamedRun run{(*document)["run_id"], name};
+  run.is_foreign = true;
+  run.cached = cached_for(context, name);
+  if (!run.cached.empty()) return run;
+  NL_TRY(const std::string cache, store::cache_folder(*context.environment));
+  return Error{ErrorCode::kIo, "cannot read: " + name + "/run.json"};
 }
 
 }  // namespace
@@ -125,11 +146,14 @@ Result<NamedRun> resolve_run_unread(Context& context, const std::string& name) {
   if (!context.host_paths || !path_exists(folder + "/run.json")) return resolve_run(context, name);
   const auto document = store::shared_run_document(folder + "/run.json");
   const std::string base = folder.substr(folder.rfind('/') + 1);
-  return NamedRun{document ? (**document)["run_id"].get<std::string>() : base, folder};
+  NamedRun run{document ? (**document)["run_id"].get<std::string>() : base, folder};
+  run.is_foreign = true;
+  run.cached = cached_for(context, folder);
+  return run;
 }
 
 Result<NamedRun> resolve_run(Context& context, const std::string& name) {
-  if (is_folder(context, name)) return run_in_folder(name);
+  if (is_folder(context, name)) return run_in_folder(context, name);
   NL_TRY(auto opened, store::Ledger::open(context.ledger_folder));
   const auto ledger = std::make_shared<store::Ledger>(std::move(opened));
   NL_TRY(NamedRun run, resolve_run(context, *ledger, name));
@@ -138,12 +162,15 @@ Result<NamedRun> resolve_run(Context& context, const std::string& name) {
 }
 
 Result<NamedRun> resolve_run(Context& context, store::Ledger& ledger, const std::string& name) {
-  if (is_folder(context, name)) return run_in_folder(name);
+  if (is_folder(context, name)) return run_in_folder(context, name);
   const bool is_profile = context.host_paths && path_exists(name);
   for (int attempt = 1;; attempt++) {
     NL_TRY(NamedRun run, is_profile ? import_on_the_way(context, ledger, name) : by_name(ledger, name));
     auto lease = store::RunLease::share(run.bundle);
     if (lease) run.lease = std::make_shared<store::RunLease>(std::move(*lease));
+    run.cached = cached_for(context, run.bundle);
+    run.is_foreign = store::belongs_to_another(run.bundle);
+    if (run.is_foreign) NL_CHECK(check_foreign(run));
     // Somebody's gc may have dropped the run between its import and our lease. Then it is imported again.
     const bool was_dropped = !lease && lease.error().code == ErrorCode::kNotFound;
     if (!is_profile || !was_dropped || attempt == kMostAttempts) return run;

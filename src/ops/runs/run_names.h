@@ -8,6 +8,7 @@
 #include "ops/operation.h"
 #include "store/ledger.h"
 #include "store/run_lease.h"
+#include "store/run_views.h"
 
 namespace nl::ops {
 
@@ -15,8 +16,17 @@ struct NamedRun {
   std::string run_id;
   std::string bundle;  ///< folder with run.json
   bool imported_now = false;
+  /// In the cache: where what is derived lies if the run is not in the ledger, or if nothing can be written
+  /// there. Empty without a cache.
+  std::string cached = {};
+  bool is_foreign = false;                      ///< a bundle that is not in the ledger
   std::shared_ptr<store::Ledger> ledger = {};   ///< the one it was found in, if it was looked for in one
   std::shared_ptr<store::RunLease> lease = {};  ///< keeps gc and refresh away from a run of the ledger
+
+  store::RunPlace place() const {
+    return is_foreign ? store::RunPlace{bundle, cached}
+                      : store::RunPlace{bundle, bundle + "/derived", cached};
+  }
 };
 
 Result<NamedRun> resolve_run(Context& context, const std::string& name);
