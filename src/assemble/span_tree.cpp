@@ -7,25 +7,45 @@ namespace nl::assemble {
 using model::kNull;
 
 SpanPlace SpanStack::add(const SpanRecord& span) {
-  if (span.track_id != track_id_) {
-    open_.clear();
-    crossed_ = false;
-  }
+  if (span.track_id != track_id_) clear();
   track_id_ = span.track_id;
-  while (!open_.empty() && open_.back().end_ns <= span.start_ns) open_.pop_back();
-  // Below a span that outlives its parent there may be ended ones.
-  if (crossed_) std::erase_if(open_, [&](const Open& o) { return o.end_ns <= span.start_ns; });
+  close_until(span.start_ns);
   const int64_t end_ns = span.start_ns + span.dur_ns;
-  SpanPlace place{kNull, kNull, static_cast<int32_t>(open_.size()), false};
+  const size_t depth = crossed_ ? ends_.size() : open_.size();
+  SpanPlace place{kNull, kNull, static_cast<int32_t>(depth), false};
   if (!open_.empty()) {
     place.parent_id = open_.back().span_id;
     place.op_id = open_.back().op_id;
     place.crosses_parent = open_.back().end_ns < end_ns;
-    crossed_ = crossed_ || place.crosses_parent;
+    if (place.crosses_parent && !crossed_) begin_crossing();
   }
   if (span.rank == SpanRank::kOp) place.op_id = span.span_id;
   open_.push_back({span.span_id, end_ns, place.op_id});
+  if (crossed_) ends_.push(end_ns);
   return place;
+}
+
+void SpanStack::clear() {
+  open_.clear();
+  ends_ = {};
+  crossed_ = false;
+}
+
+/// Below a span that outlives its parent there may be ended ones. They stay in the stack until they come to
+/// its top or are more than half of it, so each span is moved a constant number of times on the average.
+void SpanStack::close_until(int64_t time_ns) {
+  while (!open_.empty() && open_.back().end_ns <= time_ns) open_.pop_back();
+  if (!crossed_) return;
+  while (!ends_.empty() && ends_.top() <= time_ns) ends_.pop();
+  if (open_.size() > 2 * ends_.size() + 16)
+    std::erase_if(open_, [&](const Open& o) { return o.end_ns <= time_ns; });
+  if (open_.empty()) crossed_ = false;
+}
+
+/// From here on the stack alone does not tell how many spans are open.
+void SpanStack::begin_crossing() {
+  crossed_ = true;
+  for (const Open& open : open_) ends_.push(open.end_ns);
 }
 
 Result<void> SpanForest::add(int64_t start_ns, int64_t dur_ns, int32_t track_id, SpanRank rank) {

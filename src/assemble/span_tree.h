@@ -3,6 +3,8 @@
 // of each track in order of time.
 
 #include <cstdint>
+#include <functional>
+#include <queue>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,7 +43,14 @@ class SpanStack {
     int64_t end_ns;
     int64_t op_id;
   };
-  std::vector<Open> open_;
+  using Ends = std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>>;
+
+  void clear();
+  void close_until(int64_t time_ns);
+  void begin_crossing();
+
+  std::vector<Open> open_;  ///< the last one is open; among the others there may be ended ones, if crossed_
+  Ends ends_;               ///< of the spans that are open, if crossed_
   int32_t track_id_ = -1;
   bool crossed_ = false;
 };

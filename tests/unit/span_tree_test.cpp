@@ -9,8 +9,8 @@ namespace {
 
 using model::kNull;
 
-/// The innermost span that contains another one, by looking at all pairs.
-int64_t parent_by_search(const std::vector<SpanRecord>& spans, const SpanRecord& span) {
+/// The innermost span that contains another one and how many are open then, by looking at all pairs.
+std::pair<int64_t, int32_t> place_by_search(const std::vector<SpanRecord>& spans, const SpanRecord& span) {
   const auto outer = [](const SpanRecord& a, const SpanRecord& b) {
     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
     if (a.dur_ns != b.dur_ns) return a.dur_ns > b.dur_ns;
@@ -18,12 +18,14 @@ int64_t parent_by_search(const std::vector<SpanRecord>& spans, const SpanRecord&
     return a.span_id < b.span_id;
   };
   const SpanRecord* best = nullptr;
+  int32_t open = 0;
   for (const auto& other : spans) {
     if (other.span_id == span.span_id || other.track_id != span.track_id || !outer(other, span)) continue;
     if (other.start_ns + other.dur_ns <= span.start_ns) continue;
+    open++;
     if (best == nullptr || outer(*best, other)) best = &other;
   }
-  return best == nullptr ? kNull : best->span_id;
+  return {best == nullptr ? kNull : best->span_id, open};
 }
 
 TEST(SpanForest, FindsParentDepthAndOp) {
@@ -68,9 +70,37 @@ TEST(SpanForest, EqualsASearchOverRandomNestings) {
     }
     ASSERT_TRUE(forest.build());
     for (const auto& span : spans) {
-      EXPECT_EQ(forest.place(static_cast<size_t>(span.span_id)).parent_id, parent_by_search(spans, span))
+      const SpanPlace place = forest.place(static_cast<size_t>(span.span_id));
+      EXPECT_EQ(std::pair(place.parent_id, place.depth), place_by_search(spans, span))
           << "round " << round << " span " << span.span_id;
     }
+  }
+}
+
+constexpr int64_t kMany = 1'000'000;  // a stack that is looked through for each of them does not end
+
+TEST(SpanStack, HoldsAMillionSpansThatCross) {
+  SpanStack stack;
+  constexpr int64_t kDuration = kMany / 2;
+  for (int64_t i = 0; i < kMany; i++) {
+    const SpanPlace place = stack.add({i, kDuration, i, 0, SpanRank::kOuter});
+    ASSERT_EQ(place.parent_id, i == 0 ? kNull : i - 1);
+    ASSERT_EQ(place.depth, std::min(i, kDuration - 1));
+    ASSERT_EQ(place.crosses_parent, i > 0);
+  }
+}
+
+TEST(SpanStack, CountsWhatIsOpenBelowASpanThatCrosses) {
+  SpanStack stack;
+  constexpr int64_t kDepth = kMany / 2;
+  for (int64_t i = 0; i < kDepth; i++)
+    ASSERT_EQ(stack.add({i, 10 * kMany - 2 * i, i, 0, SpanRank::kOuter}).depth, i);
+  const SpanPlace crossing = stack.add({kDepth, 20 * kMany, kDepth, 0, SpanRank::kOuter});
+  ASSERT_TRUE(crossing.crosses_parent);
+  for (int64_t i = 1; i < kDepth; i++) {
+    const SpanPlace place = stack.add({kDepth + 2 * i, 1, kDepth + i, 0, SpanRank::kOuter});
+    ASSERT_EQ(place.parent_id, kDepth);
+    ASSERT_EQ(place.depth, kDepth + 1);
   }
 }
 
