@@ -206,8 +206,7 @@ TEST(KernelDiagnosis, TheProfilersRuleIsUsedWhereCountersOfStallsAreMissing) {
   EXPECT_EQ(ids(diagnosed({kernel}, rules)), Ids({"time", "latency"}));
 }
 
-CountedLaunch launch_in(const std::string& ranges, std::optional<int64_t> ns,
-                        const std::string& kernel = "k") {
+CountedLaunch launch_in(const char* ranges, std::optional<int64_t> ns, const char* kernel = "k") {
   CountedLaunch launch;
   launch.kernel = kernel;
   launch.ns = ns;

@@ -87,7 +87,8 @@ void EvidenceSums::add_shape(const CountedLaunch& launch, const Values& values) 
   if (launch.ns.value_or(0) <= longest_ns_) return;
   longest_ns_ = launch.ns.value_or(0);
   longest_ = {};
-  if (!launch.compute_capability.empty()) longest_.compute_capability = launch.compute_capability;
+  if (!launch.compute_capability.empty())
+    longest_.compute_capability = std::string(launch.compute_capability);
   longest_.multiprocessors = multiprocessors;
   longest_.blocks = launch.blocks;
   longest_.block_threads = launch.block_threads;

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "analyze/load/timeline.h"
 #include "analyze/names/counter_names.h"
 #include "analyze/names/kernel_name.h"
 #include "analyze/names/taxonomy.h"
@@ -351,13 +352,17 @@ std::optional<int64_t> integer_of(const store::Chunk& chunk, size_t column, size
   return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);
 }
 
-Result<std::vector<CountedLaunch>> read_launches(store::Connection& connection) {
+/// `texts` owns the texts of the launches.
+Result<std::vector<CountedLaunch>> read_launches(store::Connection& connection, Names& texts) {
   std::vector<CountedLaunch> launches;
   NL_CHECK(connection.stream(kLaunches, [&](const store::Chunk& chunk) -> Result<void> {
+    const auto text = [&](size_t column, size_t row) {
+      return chunk.is_null(column, row) ? std::string_view() : texts[texts.add(chunk.text(column, row))];
+    };
     for (size_t i = 0; i < chunk.size(); i++) {
-      launches.push_back({chunk.int64s(0)[i], text_of(chunk, 1, i), integer_of(chunk, 2, i),
-                          text_of(chunk, 3, i), integer_of(chunk, 4, i), text_of(chunk, 5, i),
-                          text_of(chunk, 6, i), integer_of(chunk, 7, i), integer_of(chunk, 8, i)});
+      launches.push_back({chunk.int64s(0)[i], text(1, i), integer_of(chunk, 2, i), text(3, i),
+                          integer_of(chunk, 4, i), text(5, i), text(6, i), integer_of(chunk, 7, i),
+                          integer_of(chunk, 8, i)});
     }
     return {};
   }));
@@ -376,11 +381,45 @@ std::string metrics_sql(const CounterNames& names) {
          list + ") ORDER BY launch_id, metric_id";
 }
 
+/// A kernel on a device.
+using KernelKey = std::pair<std::string_view, std::string_view>;
+
+KernelKey key_of(const CountedLaunch& launch) {
+  return {launch.kernel, launch.device};
+}
+
+/// The kernels whose counters are summed up. A file may name any number of them: of more than kMost, those
+/// with the longest replayed time, which a table shows first.
+class KeptKernels {
+ public:
+  KeptKernels(const std::vector<CountedLaunch>& launches, ReplayLeftOut& not_shown) {
+    std::map<KernelKey, int64_t> times;
+    for (const CountedLaunch& launch : launches) times[key_of(launch)] += launch.ns.value_or(0);
+    if (times.size() <= kMost) return;
+    std::vector<std::pair<int64_t, KernelKey>> by_time;
+    for (const auto& [key, ns] : times) by_time.emplace_back(-ns, key);
+    std::sort(by_time.begin(), by_time.end());
+    for (size_t i = 0; i < kMost; i++) kept_.insert(by_time[i].second);
+    for (size_t i = kMost; i < by_time.size(); i++) {
+      not_shown.rows++;
+      not_shown.replay_ns -= by_time[i].first;
+    }
+  }
+
+  bool contains(const CountedLaunch& launch) const { return kept_.empty() || kept_.contains(key_of(launch)); }
+
+ private:
+  static constexpr size_t kMost = 10'000;
+  std::set<KernelKey> kept_;  ///< empty: all
+};
+
 class Reader {
  public:
-  Reader(const CounterNames& names, std::vector<CountedLaunch> launches, int64_t top)
+  Reader(const CounterNames& names, const std::vector<CountedLaunch>& launches, const KeptKernels& kept,
+         int64_t top)
       : names_(names),
-        launches_(std::move(launches)),
+        launches_(launches),
+        kept_(kept),
         top_(static_cast<size_t>(std::max<int64_t>(top, 0))),
         values_(names) {}
 
@@ -414,10 +453,12 @@ class Reader {
   void finish_until(int64_t launch_id) {
     while (next_ < launches_.size() && launches_[next_].id < launch_id) {
       const CountedLaunch& launch = launches_[next_];
-      Sums& sums = kernels_[{launch.kernel, launch.device}];
-      sums.kernel = launch.kernel;
-      sums.device = launch.device;
-      sums.add(launch, values_);
+      if (kept_.contains(launch)) {
+        Sums& sums = kernels_[key_of(launch)];
+        sums.kernel = launch.kernel;
+        sums.device = launch.device;
+        sums.add(launch, values_);
+      }
       keep_if_long(launch);
       values_.clear();
       next_++;
@@ -439,11 +480,12 @@ class Reader {
   }
 
   const CounterNames& names_;
-  std::vector<CountedLaunch> launches_;
+  const std::vector<CountedLaunch>& launches_;
+  const KeptKernels& kept_;
   size_t top_;
   Values values_;
   size_t next_ = 0;
-  std::map<std::pair<std::string, std::string>, Sums> kernels_;
+  std::map<KernelKey, Sums> kernels_;
   std::vector<std::pair<CountedLaunch, Sums>> longest_;
 };
 
@@ -471,11 +513,17 @@ Result<std::vector<AdviceAnswer>> read_advice(store::Connection& connection, con
 /// What the profiler's own rule says of the largest stall, by kernel; of several launches, the longest
 /// counts.
 Result<std::map<std::string, std::string>> read_stall_rules(store::Connection& connection,
-                                                            const store::RunFiles& files) {
+                                                            const store::RunFiles& files,
+                                                            const std::vector<CountedKernel>& kernels) {
   std::map<std::string, std::string> rules;
   if (!files.tables.contains("kernel_advice")) return rules;
+  std::set<std::string_view> asked;
+  for (const CountedKernel& kernel : kernels) asked.insert(kernel.kernel);
   NL_CHECK(connection.stream(kStallRules, [&](const store::Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) rules.emplace(text_of(chunk, 0, i), text_of(chunk, 1, i));
+    for (size_t i = 0; i < chunk.size(); i++) {
+      std::string kernel = text_of(chunk, 0, i);
+      if (asked.contains(kernel)) rules.emplace(std::move(kernel), text_of(chunk, 1, i));
+    }
     return {};
   }));
   return rules;
@@ -518,22 +566,24 @@ Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connect
   NL_TRY(const CounterNames* const built_in, CounterNames::shared());
   const CounterNames& names = *built_in;
   NL_TRY(const Taxonomy* const taxonomy, Taxonomy::shared());
-  NL_TRY(std::vector<CountedLaunch> launches, read_launches(connection));
+  Names texts;
+  NL_TRY(const std::vector<CountedLaunch> launches, read_launches(connection, texts));
   PeaksByDevice by_device;
   CountersAnswer answer{.launches = static_cast<int64_t>(launches.size())};
   for (const CountedLaunch& launch : launches) {
     answer.replay_ns += launch.ns.value_or(0);
     answer.measured += launch.ns ? 1 : 0;
-    if (!by_device.contains(launch.device))
-      by_device.emplace(launch.device, peaks.find(facts_of(launch.device, hardware)));
+    if (const std::string device(launch.device); !by_device.contains(device))
+      by_device.emplace(device, peaks.find(facts_of(device, hardware)));
   }
   answer.devices = devices_of(by_device);
   const std::optional<FusedRanges> fused = slower_fusion(launches);
-  Reader reader(names, std::move(launches), std::min<int64_t>(top, kMaxLaunchRows));
+  const KeptKernels kept(launches, answer.not_shown);
+  Reader reader(names, launches, kept, std::min<int64_t>(top, kMaxLaunchRows));
   NL_CHECK(reader.read(connection));
   const Rows rows(std::move(by_device), answer.replay_ns);
   std::vector<CountedKernel> kernels = rows_of(reader.kernels(), rows);
-  NL_TRY(const auto stall_rules, read_stall_rules(connection, files));
+  NL_TRY(const auto stall_rules, read_stall_rules(connection, files, kernels));
   answer.diagnosis = diagnose_kernels(kernels, {*taxonomy, stall_rules, fused});
   set_kernels(std::move(kernels), top, answer);
   for (const auto& [launch, sums] : reader.top_launches())

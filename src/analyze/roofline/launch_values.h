@@ -12,14 +12,15 @@
 
 namespace nl::analyze {
 
+/// Its texts repeat from launch to launch and are owned by whoever read them.
 struct CountedLaunch {
   int64_t id = 0;
-  std::string kernel = {};
+  std::string_view kernel = {};
   std::optional<int64_t> ns = {};
-  std::string device = {};
+  std::string_view device = {};
   std::optional<int64_t> source_id = {};
-  std::string compute_capability = {};
-  std::string ranges = {};
+  std::string_view compute_capability = {};
+  std::string_view ranges = {};
   std::optional<int64_t> blocks = {};
   std::optional<int64_t> block_threads = {};
 };

@@ -25,7 +25,7 @@ struct RangeSums {
   }
 };
 
-std::string letters_of(const std::string& name) {
+std::string letters_of(std::string_view name) {
   std::string out;
   for (const char c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0)
