@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "analyze/load/module_paths.h"
 #include "analyze/names/layer_place.h"
@@ -14,6 +15,7 @@ namespace {
 using model::SpanKind;
 
 constexpr size_t kLeastInstances = 2;
+constexpr size_t kMostWrappers = 64;  // around one module; no model has as many
 
 /// 37 of "nn.Module: Linear_37"; nothing if it has no number.
 std::optional<int64_t> instance_of(std::string_view name) {
@@ -62,13 +64,32 @@ class ModuleTree {
   void place(uint32_t span) {
     const uint32_t name = run_.spans.name[span];
     modules_.push_back(name);
-    for (uint32_t at = run_.spans.parent[span]; at != kNoRow; at = run_.spans.parent[at]) {
+    size_t wrappers = 0;
+    for (uint32_t at = frame_around(span); at != kNoRow; at = frame_around(at)) {
       const uint32_t outer = run_.spans.name[at];
-      if (outer == name || !is_module_frame(run_.names[outer])) continue;
+      if (outer == name) continue;
       containers_.insert(outer);
       around_[name] = outer;
-      if (role_of(outer) != ModuleRole::kWrapper) return;
+      if (role_of(outer) != ModuleRole::kWrapper || ++wrappers == kMostWrappers) return;
     }
+  }
+
+  /// The module frame around a span. Other frames may lie between, as deep as the program: each is walked
+  /// over once.
+  uint32_t frame_around(uint32_t span) {
+    std::vector<uint32_t> others;
+    uint32_t at = run_.spans.parent[span];
+    while (at != kNoRow && !is_module_frame(run_.names[run_.spans.name[at]])) {
+      const auto known = frames_.find(at);
+      if (known != frames_.end()) {
+        at = known->second;
+        break;
+      }
+      others.push_back(at);
+      at = run_.spans.parent[at];
+    }
+    for (const uint32_t other : others) frames_.emplace(other, at);
+    return at;
   }
 
   bool are_layers(uint32_t outer, std::string_view class_name, const std::vector<uint32_t>& names) const {
@@ -83,6 +104,7 @@ class ModuleTree {
   std::vector<uint32_t> around_;  ///< by name; kNoRow at the top
   std::vector<uint32_t> modules_;
   std::set<uint32_t> containers_;
+  std::unordered_map<uint32_t, uint32_t> frames_;  ///< around other frames
 };
 
 /// Names for the groups: the class, with the module around it where several groups have the class.
