@@ -11,6 +11,8 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <span>
+#include <unordered_map>
 
 #include "analyze/session_metrics.h"
 #include "analyze/time/host_profile.h"
@@ -31,24 +33,43 @@ constexpr char kBetweenIterations[] = "between_iterations";  // of many pieces; 
 constexpr int64_t kLeastOfPart = 10;  // a gap of a tenth of a part outside is worth naming
 constexpr size_t kMemorySamples = 400;
 constexpr int64_t kGapsShown = 100;
+constexpr size_t kPiecesAtOnce = 10'000;  // of idle time, while the longest are looked for
 
 std::optional<std::string> text_or_none(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-/// The entry of a device in run.json: preferably that of its own rank, otherwise the first with its number;
-/// null if there is none. A device without a number gets the only entry if there is just one.
-json hardware_of(const json& document, const Device& device) {
-  const json& all = document["hardware"]["devices"];
-  const json* found = nullptr;
-  for (const auto& entry : all) {
-    if (!device.number || entry["device"] != *device.number) continue;
-    const bool own = device.rank && entry.value("rank", int64_t{-1}) == *device.rank;
-    if (own || found == nullptr) found = &entry;
+/// The devices that run.json names.
+class Hardware {
+ public:
+  explicit Hardware(const json& document) : all_(document["hardware"]["devices"]) {
+    for (const json& entry : all_) {
+      if (entry["device"].is_number_integer()) by_number_[entry["device"].get<int64_t>()].push_back(&entry);
+    }
   }
-  if (found != nullptr) return *found;
-  return !device.number && !device.is_host && all.size() == 1 ? all[0] : json(nullptr);
-}
+
+  /// The entry of a device: preferably that of its own rank, otherwise the first with its number; null if
+  /// there is none. A device without a number gets the only entry if there is just one.
+  json of(const Device& device) const {
+    const json* found = nullptr;
+    for (const json* entry : with_number(device)) {
+      const bool own = device.rank && entry->value("rank", int64_t{-1}) == *device.rank;
+      if (own || found == nullptr) found = entry;
+    }
+    if (found != nullptr) return *found;
+    return !device.number && !device.is_host && all_.size() == 1 ? all_[0] : json(nullptr);
+  }
+
+ private:
+  std::span<const json* const> with_number(const Device& device) const {
+    const auto it = device.number ? by_number_.find(*device.number) : by_number_.end();
+    if (it == by_number_.end()) return {};
+    return it->second;
+  }
+
+  const json& all_;
+  std::unordered_map<int64_t, std::vector<const json*>> by_number_;
+};
 
 std::string hardware_name(const json& entry) {
   return entry.is_object() ? entry.value("name", "") : "";
@@ -74,16 +95,21 @@ Known<DevicePeaks> peaks_of(const PeakTable& table, const json& entry) {
   return table.find(DeviceFacts{name, number_of(entry, "memory_bytes"), number_of(entry, "multiprocessors")});
 }
 
-/// Whose device it is: as the source says, else by the calls of its runtime.
-std::string vendor_of(const json& entry, const Timeline& run) {
-  const std::string said = entry.is_object() ? entry.value("vendor", "") + " " + hardware_name(entry) : "";
-  if (said.find("NVIDIA") != std::string::npos || said.find("Tesla") != std::string::npos) return "NVIDIA";
-  if (said.find("AMD") != std::string::npos || said.find("gfx") != std::string::npos) return "AMD";
+/// By the first call of a runtime; empty if there is none.
+std::string vendor_by_calls(const Timeline& run) {
   for (uint32_t id = 0; id < run.names.size(); id++) {
     if (run.names[id].starts_with("hipLaunch") || run.names[id].starts_with("hipModuleLaunch")) return "AMD";
     if (run.names[id].starts_with("cudaLaunch") || run.names[id].starts_with("cuLaunch")) return "NVIDIA";
   }
   return "";
+}
+
+/// Whose device it is: as the source says, else by the calls of its runtime.
+std::string vendor_of(const json& entry, const std::string& by_calls) {
+  const std::string said = entry.is_object() ? entry.value("vendor", "") + " " + hardware_name(entry) : "";
+  if (said.find("NVIDIA") != std::string::npos || said.find("Tesla") != std::string::npos) return "NVIDIA";
+  if (said.find("AMD") != std::string::npos || said.find("gfx") != std::string::npos) return "AMD";
+  return by_calls;
 }
 
 /// "9.0" as a number.
@@ -95,8 +121,8 @@ std::optional<double> capability_of(const json& entry) {
   return number;
 }
 
-void add_device_facts(MetricSet& metrics, const json& entry, const Timeline& run) {
-  const std::string vendor = vendor_of(entry, run);
+void add_device_facts(MetricSet& metrics, const json& entry, const std::string& vendor_by_calls) {
+  const std::string vendor = vendor_of(entry, vendor_by_calls);
   if (vendor.empty()) {
     metrics.absent(Metric::nvidia_device, "the source does not say whose device it is");
     metrics.absent(Metric::amd_device, "the source does not say whose device it is");
@@ -153,19 +179,23 @@ std::map<std::string, int64_t> causes_of(const DeviceState& state, const Interva
 /// The longest gaps first; equally long ones in order of time.
 std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSet& window, size_t most) {
   std::vector<IdlePiece> pieces;
-  for (IdlePiece piece : state.idle) {
-    if (length_inside(window, piece.time) == 0) continue;
+  const auto keep_longest = [&] {
+    const size_t kept = std::min(most, pieces.size());
+    std::partial_sort(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(kept), pieces.end(),
+                      [](const IdlePiece& a, const IdlePiece& b) {
+                        return std::pair(-a.time.length(), a.time.begin) <
+                               std::pair(-b.time.length(), b.time.begin);
+                      });
+    pieces.resize(kept);
+  };
+  state.idle.for_each([&](IdlePiece piece) {
+    if (length_inside(window, piece.time) == 0) return;
     piece.time = {std::max(piece.time.begin, window.front().begin),
                   std::min(piece.time.end, window.back().end)};
     pieces.push_back(piece);
-  }
-  const size_t kept = std::min(most, pieces.size());
-  std::partial_sort(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(kept), pieces.end(),
-                    [](const IdlePiece& a, const IdlePiece& b) {
-                      return std::pair(-a.time.length(), a.time.begin) <
-                             std::pair(-b.time.length(), b.time.begin);
-                    });
-  pieces.resize(kept);
+    if (pieces.size() > kPiecesAtOnce + most) keep_longest();
+  });
+  keep_longest();
   return pieces;
 }
 
@@ -389,7 +419,11 @@ class Tables {
  public:
   Tables(const PreparedRun& run, const Measured& measured, const Taxonomy& taxonomy, int64_t top,
          const GraphOps* graphs)
-      : run_(run), measured_(measured), taxonomy_(taxonomy), top_(top), graphs_(graphs) {}
+      : run_(run),
+        measured_(measured),
+        taxonomy_(taxonomy),
+        top_(std::min(top, rows_of_a_device(measured.devices.size()))),
+        graphs_(graphs) {}
 
   void add(Analysis& out) const {
     if (graphs_ != nullptr) out.graph_ops = graphs_->answer;
@@ -410,6 +444,12 @@ class Tables {
   }
 
  private:
+  /// So that a table has no more rows than a page can hold, however many devices there are.
+  static int64_t rows_of_a_device(size_t devices) {
+    constexpr size_t kMostRows = 200'000, kLeastRows = 10;
+    return static_cast<int64_t>(std::max(kLeastRows, kMostRows / std::max<size_t>(1, devices)));
+  }
+
   std::string name_of(uint32_t id) const { return std::string(run_.timeline.names[id]); }
   LentOps lent() const { return graphs_ == nullptr ? LentOps{} : graphs_->lent(); }
 
@@ -442,10 +482,11 @@ class Tables {
   }
 
   LeftOut add_ops(const Device& device, std::vector<OpAnswer>& list) const {
+    const auto own = op_rows(run_.timeline, device, measured_.window, lent());
+    if (graphs_ == nullptr) return add_own_ops(own, device, list);
     std::vector<OpAnswer> rows;
-    for (const OpRow& row : op_rows(run_.timeline, device, measured_.window, lent()))
-      rows.push_back(op(row, device));
-    if (graphs_ != nullptr) add_lent_ops(device, rows);
+    for (const OpRow& row : own) rows.push_back(op(row, device));
+    add_lent_ops(device, rows);
     int64_t sum = 0;
     for (const OpAnswer& row : rows) sum += row.time_ns();
     return add_top_rows(
@@ -455,6 +496,20 @@ class Tables {
           return row;
         },
         [](const OpAnswer& row) { return row.time_ns(); });
+  }
+
+  LeftOut add_own_ops(const std::vector<OpRow>& rows, const Device& device,
+                      std::vector<OpAnswer>& list) const {
+    int64_t sum = 0;
+    for (const OpRow& row : rows) sum += row.device_ns;
+    return add_top_rows(
+        rows, top_, list,
+        [&](const OpRow& row) {
+          OpAnswer answer = op(row, device);
+          answer.share = share_of(row.device_ns, sum);
+          return answer;
+        },
+        [](const OpRow& row) { return row.device_ns; });
   }
 
   /// Ops of graph replays by name, in their places by time.
@@ -595,16 +650,18 @@ std::vector<CoverageAnswer> coverage_of_devices(const PreparedRun& run, const Me
   return list;
 }
 
-/// For each step, the sum of the work inside of it that another step launched.
-std::vector<int64_t> work_of_other_steps(const Timeline& run, const Steps& steps, const Device& device) {
-  std::vector<int64_t> sums(steps.list.size());
+/// For each of the first `most` steps, the sum of the work inside of it that another step launched.
+std::vector<int64_t> work_of_other_steps(const Timeline& run, const Steps& steps, const Device& device,
+                                         size_t most) {
+  std::vector<int64_t> sums(most);
+  const auto end = steps.list.begin() + static_cast<ptrdiff_t>(most);
   for (const Work& work : device.work) {
     if (work.launch == kNoRow) continue;
     const auto own = steps.launched_at(run.spans.start[work.launch]);
     if (!own) continue;
-    auto it = std::partition_point(steps.list.begin(), steps.list.end(),
+    auto it = std::partition_point(steps.list.begin(), end,
                                    [&](const Step& step) { return step.time.end <= work.start; });
-    for (; it != steps.list.end() && it->time.begin < work.end; ++it) {
+    for (; it != end && it->time.begin < work.end; ++it) {
       const auto step = static_cast<size_t>(it - steps.list.begin());
       if (step != *own) sums[step] += std::min(it->time.end, work.end) - std::max(it->time.begin, work.start);
     }
@@ -635,7 +692,7 @@ StepsAnswer steps_answer(const PreparedRun& run, const Measured& measured) {
     out.list.push_back(step_answer(steps.list[i], i));
   for (const MeasuredDevice& measured_device : measured.devices) {
     const Device& device = measured_device.state->device;
-    const std::vector<int64_t> of_others = work_of_other_steps(run.timeline, steps, device);
+    const std::vector<int64_t> of_others = work_of_other_steps(run.timeline, steps, device, out.list.size());
     for (size_t i = 0; i < out.list.size(); i++)
       out.list[i].devices.push_back(
           {decompose(device, union_of({steps.list[i].time})), device_name(device), of_others[i]});
@@ -708,10 +765,13 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
   Measured measured;
   measured.window = std::move(window);
   measured.world = world_size(sources.document, run.devices.size());
+  const Hardware hardware(sources.document);
+  const HostMetrics host = host_metrics(run, measured.window);
+  const std::string vendor = vendor_by_calls(run.timeline);
   for (const DeviceState& state : run.devices) {
     stop_if_cancelled();
-    const json entry = hardware_of(sources.document, state.device);
-    MeasuredDevice device{&state, hardware_name(entry), device_metrics(run, state, measured.window)};
+    const json entry = hardware.of(state.device);
+    MeasuredDevice device{&state, hardware_name(entry), device_metrics(run, state, measured.window, host)};
     if (state.device.number) {
       const auto it = sources.memory.find(*state.device.number);
       if (it != sources.memory.end()) device.memory = &it->second;
@@ -720,7 +780,7 @@ Measured measure(const PreparedRun& run, const Sources& sources, IntervalSet win
     add_memory(device, measured.window);
     if (!sources.pool.empty())
       device.metrics.set(Metric::parallel_efficiency, parallel_efficiency(sources.pool, measured.window));
-    add_device_facts(device.metrics, entry, run.timeline);
+    add_device_facts(device.metrics, entry, vendor);
     add_roofline(device, run, sources, entry, measured.window);
     add_session_metrics(device.metrics, run, sources, state.device, measured.window);
     measured.devices.push_back(std::move(device));

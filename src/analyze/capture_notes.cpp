@@ -69,6 +69,7 @@ class Notes {
         calls_(host_call_sums(run.timeline, window)) {}
 
   std::vector<Remark> take() {
+    add_devices_left_out();
     add_missing_work();
     add_missing_launches();
     add_graph_capture();
@@ -107,6 +108,16 @@ class Notes {
   }
 
   size_t kernels() const { return run_.timeline.kernels.size(); }
+
+  void add_devices_left_out() {
+    const DevicesLeftOut& left = run_.left_out;
+    if (left.devices == 0) return;
+    add("devices_left_out",
+        fmt::format("The file names {} devices. The figures are of the {} with the longest work; {} kernels, "
+                    "copies and spans of the others are in none of them.",
+                    grouped(left.devices + static_cast<int64_t>(run_.devices.size())),
+                    grouped(static_cast<int64_t>(run_.devices.size())), grouped(left.rows)));
+  }
 
   void add_missing_work() {
     if (run_.devices.empty() && run_.timeline.spans.size() > 0)

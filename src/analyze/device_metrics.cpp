@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyze/load/row_places.h"
 #include "analyze/names/copy_kinds.h"
 #include "analyze/names/kernel_kinds.h"
 #include "model/batch.h"
@@ -30,22 +31,21 @@ void set_median(MetricSet& metrics, Metric metric, std::vector<int64_t>& values,
 
 class Measuring {
  public:
-  Measuring(const PreparedRun& run, const DeviceState& state, const IntervalSet& window)
+  Measuring(const PreparedRun& run, const DeviceState& state, const IntervalSet& window,
+            const HostMetrics& host)
       : run_(run),
         state_(state),
         device_(state.device),
         window_(window),
-        by_name_(run.timeline.names.size()) {}
+        host_(host),
+        metrics_(host.metrics),
+        place_of_name_(run.timeline.names.size(), state.device.work.size()) {}
 
   MetricSet measure() {
     add_times();
     add_idle();
     add_work();
     add_launches();
-    add_host();
-    add_steps();
-    add_phases();
-    add_annotations();
     return std::move(metrics_);
   }
 
@@ -91,8 +91,9 @@ class Measuring {
 
   void add_kernel(const Work& work, int64_t ns) {
     kernels_++;
-    by_name_[work.name].ns += ns;
-    by_name_[work.name].calls++;
+    NameSum& sum = sum_of(work.name);
+    sum.ns += ns;
+    sum.calls++;
     kernel_sum_ += ns;
     class_ns_[static_cast<size_t>(run_.classes.kernel[work.name])] += ns;
     if (!contains(window_, work.start)) return;
@@ -182,13 +183,9 @@ class Measuring {
                                 Metric::op_linked_share}) {
       metrics_.absent(metric, "no device work in the run");
     }
-    int64_t other = 0, sum = 0;
-    for (const HostOpRow& row : host_op_rows(run_.timeline, window_)) {
-      class_ns_[static_cast<size_t>(run_.classes.op[row.op_type])] += row.own_ns;
-      sum += row.own_ns;
-    }
-    other = class_ns_[static_cast<size_t>(OpClass::k_other)];
-    for (size_t i = 0; i < kOpClasses; i++) metrics_.set(class_metric(static_cast<OpClass>(i)), class_ns_[i]);
+    const int64_t other = host_.class_ns[static_cast<size_t>(OpClass::k_other)], sum = host_.own_ns;
+    for (size_t i = 0; i < kOpClasses; i++)
+      metrics_.set(class_metric(static_cast<OpClass>(i)), host_.class_ns[i]);
     if (sum == 0) return metrics_.absent(Metric::unclassified_share, "no ops in the window");
     metrics_.set(Metric::unclassified_share,
                  Known<double>(static_cast<double>(other) / static_cast<double>(sum)));
@@ -207,12 +204,11 @@ class Measuring {
   void set_kernel_kinds() {
     int64_t ampere = 0, flash2 = 0, sgemm = 0;
     bool needs_hopper = false;
-    for (uint32_t id = 0; id < run_.timeline.names.size(); id++) {
-      if (by_name_[id].calls == 0) continue;
-      const KernelKinds kinds = kernel_kinds(run_.timeline.names[id]);
-      if (kinds.is_ampere) ampere += by_name_[id].ns;
-      if (kinds.is_flash2) flash2 += by_name_[id].ns;
-      if (kinds.is_sgemm) sgemm += by_name_[id].ns;
+    for (const NameSum& sum : by_name_) {
+      const KernelKinds kinds = kernel_kinds(run_.timeline.names[sum.name]);
+      if (kinds.is_ampere) ampere += sum.ns;
+      if (kinds.is_flash2) flash2 += sum.ns;
+      if (kinds.is_sgemm) sgemm += sum.ns;
       needs_hopper = needs_hopper || kinds.needs_hopper;
     }
     metrics_.set(Metric::ampere_kernel_time, ampere);
@@ -224,18 +220,16 @@ class Measuring {
   /// Of equal sums the first by name.
   void set_top_kernel() {
     const Names& names = run_.timeline.names;
-    uint32_t top = 0;
-    for (uint32_t id = 1; id < names.size(); id++) {
-      const bool equal = by_name_[id].ns == by_name_[top].ns && by_name_[id].calls > 0;
-      const bool first = equal && (by_name_[top].calls == 0 || names[id] < names[top]);
-      if (by_name_[id].ns > by_name_[top].ns || first) top = id;
-    }
-    if (kernels_ == 0) {
+    if (by_name_.empty()) {
       metrics_.absent(Metric::top_kernel_time, "no kernels in the window");
       return metrics_.absent(Metric::top_kernel_count, "no kernels in the window");
     }
-    metrics_.set(Metric::top_kernel_time, by_name_[top].ns);
-    metrics_.set(Metric::top_kernel_count, by_name_[top].calls);
+    const auto top =
+        std::min_element(by_name_.begin(), by_name_.end(), [&](const NameSum& a, const NameSum& b) {
+          return a.ns != b.ns ? a.ns > b.ns : names[a.name] < names[b.name];
+        });
+    metrics_.set(Metric::top_kernel_time, top->ns);
+    metrics_.set(Metric::top_kernel_count, top->calls);
   }
 
   int64_t copied_ns(CopyDirection direction) const { return copy_ns_[static_cast<size_t>(direction)]; }
@@ -282,22 +276,20 @@ class Measuring {
 
   /// Idle in short gaps before launches that came late: what one call for many kernels would save.
   void set_short_gaps() {
-    int64_t sum = 0;
-    for (size_t i = 0; i < state_.idle.size();) {
-      const uint32_t next = state_.idle[i].next;
-      int64_t gap = 0, late = 0;
-      for (; i < state_.idle.size() && state_.idle[i].next == next; i++) {
-        const IdlePiece& piece = state_.idle[i];
-        const int64_t ns = length_inside(window_, piece.time);
-        gap += piece.time.length();
-        if (is_host_late(piece.cause) || piece.cause == IdleCause::kLaunch) late += ns;
-        if (next == kNoRow) {
-          i++;
-          break;
-        }
-      }
+    int64_t sum = 0, gap = 0, late = 0;
+    uint32_t next = kNoRow;
+    const auto end_gap = [&] {
       if (gap < kShortGapNs) sum += late;
-    }
+      gap = late = 0;
+    };
+    state_.idle.for_each_stretch([&](const IdlePiece& piece) {
+      if (piece.next != next || next == kNoRow) end_gap();
+      next = piece.next;
+      gap += piece.time.length();
+      if (is_host_late(piece.cause) || piece.cause == IdleCause::kLaunch)
+        late += length_inside(window_, piece.time);
+    });
+    end_gap();
     metrics_.set(Metric::short_gap_time, sum);
   }
 
@@ -345,6 +337,58 @@ class Measuring {
     return bound ? 1.0 : 0.0;
   }
 
+  const PreparedRun& run_;
+  const DeviceState& state_;
+  const Device& device_;
+  const IntervalSet& window_;
+  const HostMetrics& host_;
+  MetricSet metrics_;
+
+  struct NameSum {
+    uint32_t name;
+    int64_t ns = 0, calls = 0;
+  };
+  NameSum& sum_of(uint32_t name) {
+    uint32_t& place = place_of_name_[name];
+    if (place == kNoRow) {
+      place = static_cast<uint32_t>(by_name_.size());
+      by_name_.push_back({name});
+    }
+    return by_name_[place];
+  }
+  RowPlaces place_of_name_;
+  std::vector<NameSum> by_name_;  ///< of the kernels of the window
+  int64_t union_of_kernels_ns_ = 0;
+  int64_t kernels_ = 0, kernel_sum_ = 0, short_kernels_ = 0, short_ns_ = 0;
+  std::vector<int64_t> kernel_durations_;
+  std::array<int64_t, kOpClasses> class_ns_{};
+  int64_t copies_ = 0, host_copies_ = 0, pageable_ns_ = 0, whole_h2d_ns_ = 0, whole_h2d_bytes_ = 0;
+  bool memory_known_ = false, bytes_unknown_ = false;
+  std::array<int64_t, 5> copy_ns_{}, copy_bytes_{};
+};
+
+/// What is equal for all devices of a window.
+class HostMeasuring {
+ public:
+  HostMeasuring(const PreparedRun& run, const IntervalSet& window) : run_(run), window_(window) {}
+
+  HostMetrics measure() {
+    add_own_times();
+    add_host();
+    add_steps();
+    add_phases();
+    add_annotations();
+    return std::move(out_);
+  }
+
+ private:
+  void add_own_times() {
+    for (const HostOpRow& row : host_op_rows(run_.timeline, window_)) {
+      out_.class_ns[static_cast<size_t>(run_.classes.op[row.op_type])] += row.own_ns;
+      out_.own_ns += row.own_ns;
+    }
+  }
+
   int64_t starting(const std::vector<uint32_t>& spans) const {
     return std::count_if(spans.begin(), spans.end(),
                          [&](uint32_t span) { return contains(window_, run_.timeline.spans.start[span]); });
@@ -353,8 +397,8 @@ class Measuring {
   void add_host() {
     const HostActivity& host = *run_.host;
     const auto set = [&](Metric count, Metric time, IdleCause kind) {
-      metrics_.set(count, starting(host.spans(kind)));
-      metrics_.set(time, total_length(intersect(host.everywhere(kind), window_)));
+      out_.metrics.set(count, starting(host.spans(kind)));
+      out_.metrics.set(time, total_length(intersect(host.everywhere(kind), window_)));
     };
     const bool has_calls =
         !host.spans(IdleCause::kHostCall).empty() || !host.spans(IdleCause::kHostSync).empty();
@@ -363,10 +407,10 @@ class Measuring {
       set(Metric::alloc_count, Metric::alloc_time, IdleCause::kHostAlloc);
     } else {
       for (const Metric m : {Metric::sync_count, Metric::sync_time, Metric::alloc_count, Metric::alloc_time})
-        metrics_.absent(m, "no runtime calls in the capture");
+        out_.metrics.absent(m, "no runtime calls in the capture");
     }
-    metrics_.set(Metric::data_loading_time,
-                 total_length(intersect(host.everywhere(IdleCause::kHostData), window_)));
+    out_.metrics.set(Metric::data_loading_time,
+                     total_length(intersect(host.everywhere(IdleCause::kHostData), window_)));
     if (host.spans(IdleCause::kHostOp).empty()) return absent_ops();
     set(Metric::host_op_count, Metric::host_op_time, IdleCause::kHostOp);
     add_ops();
@@ -376,7 +420,7 @@ class Measuring {
     for (const Metric m :
          {Metric::host_op_count, Metric::host_op_time, Metric::host_op_sum_time, Metric::host_thread_count,
           Metric::small_op_count, Metric::small_op_time, Metric::parallel_efficiency}) {
-      metrics_.absent(m, "no ops in the capture");
+      out_.metrics.absent(m, "no ops in the capture");
     }
   }
 
@@ -396,13 +440,11 @@ class Measuring {
       small++;
       small_ns += length_inside(window_, spans.interval(i));
     }
-    metrics_.set(Metric::small_op_count, small);
-    metrics_.set(Metric::small_op_time, small_ns);
-    metrics_.set(Metric::host_thread_count, std::count(has_ops.begin(), has_ops.end(), true));
-    int64_t own = 0;
-    for (const HostOpRow& row : host_op_rows(run_.timeline, window_)) own += row.own_ns;
-    metrics_.set(Metric::host_op_sum_time, own);
-    metrics_.absent(Metric::parallel_efficiency, "the source does not show its thread pool");
+    out_.metrics.set(Metric::small_op_count, small);
+    out_.metrics.set(Metric::small_op_time, small_ns);
+    out_.metrics.set(Metric::host_thread_count, std::count(has_ops.begin(), has_ops.end(), true));
+    out_.metrics.set(Metric::host_op_sum_time, out_.own_ns);
+    out_.metrics.absent(Metric::parallel_efficiency, "the source does not show its thread pool");
   }
 
   void add_steps() {
@@ -410,9 +452,9 @@ class Measuring {
     for (const Step& step : run_.windows.steps.list) {
       if (length_inside(window_, step.time) == step.time.length()) lengths.push_back(step.time.length());
     }
-    metrics_.set(Metric::step_count, static_cast<int64_t>(lengths.size()));
+    out_.metrics.set(Metric::step_count, static_cast<int64_t>(lengths.size()));
     const auto absent = [&](std::initializer_list<Metric> all, const std::string& why) {
-      for (const Metric m : all) metrics_.absent(m, why);
+      for (const Metric m : all) out_.metrics.absent(m, why);
     };
     if (lengths.empty()) absent({Metric::step_median}, "no steps in the window");
     if (lengths.size() < 3) absent({Metric::step_max_ratio, Metric::first_step_ratio}, "fewer than 3 steps");
@@ -420,15 +462,16 @@ class Measuring {
     if (lengths.empty()) return;
     std::vector<int64_t> values = lengths;
     const auto middle = static_cast<double>(median(values));
-    metrics_.set(Metric::step_median, Known<double>(middle));
+    out_.metrics.set(Metric::step_median, Known<double>(middle));
     if (lengths.size() >= 3) {
       const auto longest = static_cast<double>(*std::max_element(lengths.begin(), lengths.end()));
-      metrics_.set(Metric::step_max_ratio, Known<double>(longest / middle));
-      metrics_.set(Metric::first_step_ratio, Known<double>(static_cast<double>(lengths.front()) / middle));
+      out_.metrics.set(Metric::step_max_ratio, Known<double>(longest / middle));
+      out_.metrics.set(Metric::first_step_ratio,
+                       Known<double>(static_cast<double>(lengths.front()) / middle));
     }
     if (lengths.size() >= 4) {
       const auto spread = static_cast<double>(quantile(values, 0.75) - quantile(values, 0.25));
-      metrics_.set(Metric::step_spread, Known<double>(spread / middle));
+      out_.metrics.set(Metric::step_spread, Known<double>(spread / middle));
     }
   }
 
@@ -442,12 +485,12 @@ class Measuring {
       if (range.phase == Phase::kDecodeStep && inside) steps.push_back(range.time.length());
     }
     const auto set = [&](Metric metric, std::vector<Interval> ranges) {
-      if (ranges.empty()) return metrics_.absent(metric, "no such ranges in the capture");
-      metrics_.set(metric, total_length(intersect(union_of(std::move(ranges)), window_)));
+      if (ranges.empty()) return out_.metrics.absent(metric, "no such ranges in the capture");
+      out_.metrics.set(metric, total_length(intersect(union_of(std::move(ranges)), window_)));
     };
     set(Metric::prefill_time, prefill);
     set(Metric::decode_time, decode);
-    set_median(metrics_, Metric::decode_step_median, steps, "no decode steps in the window");
+    set_median(out_.metrics, Metric::decode_step_median, steps, "no decode steps in the window");
   }
 
   void add_annotations() {
@@ -457,34 +500,29 @@ class Measuring {
       if (spans.kind[i] == model::SpanKind::annotation) ranges.push_back(spans.interval(i));
     }
     const int64_t total = total_length(window_);
-    if (total == 0) return metrics_.absent(Metric::annotation_coverage, "total_time is 0");
+    if (total == 0) return out_.metrics.absent(Metric::annotation_coverage, "total_time is 0");
     const auto covered = static_cast<double>(total_length(intersect(union_of(std::move(ranges)), window_)));
-    metrics_.set(Metric::annotation_coverage, Known<double>(covered / static_cast<double>(total)));
+    out_.metrics.set(Metric::annotation_coverage, Known<double>(covered / static_cast<double>(total)));
   }
 
   const PreparedRun& run_;
-  const DeviceState& state_;
-  const Device& device_;
   const IntervalSet& window_;
-  MetricSet metrics_;
-
-  struct NameSum {
-    int64_t ns = 0, calls = 0;
-  };
-  std::vector<NameSum> by_name_;
-  int64_t union_of_kernels_ns_ = 0;
-  int64_t kernels_ = 0, kernel_sum_ = 0, short_kernels_ = 0, short_ns_ = 0;
-  std::vector<int64_t> kernel_durations_;
-  std::array<int64_t, kOpClasses> class_ns_{};
-  int64_t copies_ = 0, host_copies_ = 0, pageable_ns_ = 0, whole_h2d_ns_ = 0, whole_h2d_bytes_ = 0;
-  bool memory_known_ = false, bytes_unknown_ = false;
-  std::array<int64_t, 5> copy_ns_{}, copy_bytes_{};
+  HostMetrics out_;
 };
 
 }  // namespace
 
+HostMetrics host_metrics(const PreparedRun& run, const IntervalSet& window) {
+  return HostMeasuring(run, window).measure();
+}
+
+MetricSet device_metrics(const PreparedRun& run, const DeviceState& state, const IntervalSet& window,
+                         const HostMetrics& host) {
+  return Measuring(run, state, window, host).measure();
+}
+
 MetricSet device_metrics(const PreparedRun& run, const DeviceState& state, const IntervalSet& window) {
-  return Measuring(run, state, window).measure();
+  return device_metrics(run, state, window, host_metrics(run, window));
 }
 
 }  // namespace nl::analyze

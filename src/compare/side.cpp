@@ -251,8 +251,9 @@ class DeviceSide {
       item.owned_ns += ns;
       give(item.part, time, ns, units);
     });
-    for (const analyze::IdlePiece& piece : device_.idle)
+    device_.idle.for_each([&](const analyze::IdlePiece& piece) {
       give(Part::idle(piece.cause), piece.time, length_inside(window, piece.time), units);
+    });
   }
 
   void give(Part part, Interval time, int64_t ns, const UnitSplitter& units) {
@@ -303,6 +304,13 @@ Result<std::vector<Item>> replay_items(LoadedRun& run, const Taxonomy& taxonomy,
     item.part = Part::compute(kernel.op_class);
     item.calls = row.launches;
     item.owned_ns = item.time_ns = row.replay_ns.value_or(0);
+    items.push_back(item);
+  }
+  if (counters->not_shown.rows > 0) {
+    const uint32_t name = texts.add(std::to_string(counters->not_shown.rows) + " other kernels");
+    Item item{name, name, name};
+    item.calls = counters->not_shown.rows;
+    item.owned_ns = item.time_ns = counters->not_shown.replay_ns;
     items.push_back(item);
   }
   std::stable_sort(items.begin(), items.end(),

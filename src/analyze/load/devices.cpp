@@ -131,9 +131,37 @@ void finish(Device& device) {
   device.busy = unite(device.kernels, device.copy);
 }
 
+int64_t work_ns(const Device& device) {
+  int64_t sum = 0;
+  for (const Work& work : device.work) sum += work.end - work.start;
+  return sum;
+}
+
+/// The devices stay in their order; of equally busy ones the first are kept.
+DevicesLeftOut keep_busiest(std::vector<Device>& devices) {
+  DevicesLeftOut left_out;
+  if (devices.size() <= kMostDevices) return left_out;
+  std::vector<std::pair<int64_t, size_t>> by_work;
+  for (size_t i = 0; i < devices.size(); i++) by_work.emplace_back(-work_ns(devices[i]), i);
+  std::sort(by_work.begin(), by_work.end());
+  std::vector<bool> kept(devices.size());
+  for (size_t i = 0; i < kMostDevices; i++) kept[by_work[i].second] = true;
+  std::vector<Device> busiest;
+  for (size_t i = 0; i < devices.size(); i++) {
+    if (kept[i]) {
+      busiest.push_back(std::move(devices[i]));
+    } else {
+      left_out.devices++;
+      left_out.rows += static_cast<int64_t>(devices[i].work.size()) + devices[i].untimed;
+    }
+  }
+  devices = std::move(busiest);
+  return left_out;
+}
+
 }  // namespace
 
-std::vector<Device> devices_of(const Timeline& run, const NameClasses& classes) {
+std::vector<Device> devices_of(const Timeline& run, const NameClasses& classes, DevicesLeftOut* left_out) {
   DeviceBuilder builder(run);
   add_rows(builder, run.kernels, WorkTable::kKernels, classes);
   add_rows(builder, run.copies, WorkTable::kCopies, classes);
@@ -145,6 +173,8 @@ std::vector<Device> devices_of(const Timeline& run, const NameClasses& classes) 
     devices = hosts.take();
     for (Device& device : devices) device.is_host = true;
   }
+  const DevicesLeftOut rest = keep_busiest(devices);
+  if (left_out != nullptr) *left_out = rest;
   for (Device& device : devices) finish(device);
   return devices;
 }

@@ -42,8 +42,18 @@ struct Device {
   IntervalSet compute, communication, copy, kernels, busy;
 };
 
-/// By rank and number.
-std::vector<Device> devices_of(const Timeline& run, const NameClasses& classes);
+/// Numbers and ranks come from the file, which may name any number of them.
+inline constexpr size_t kMostDevices = 1000;
+
+/// What no figure of a run with more devices contains.
+struct DevicesLeftOut {
+  int64_t devices = 0;
+  int64_t rows = 0;  ///< kernels, copies and spans
+};
+
+/// By rank and number. Of more than kMostDevices those with the longest work.
+std::vector<Device> devices_of(const Timeline& run, const NameClasses& classes,
+                               DevicesLeftOut* left_out = nullptr);
 
 Decomposition decompose(const Device& device, const IntervalSet& window);
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
+#include "analyze/load/row_places.h"
 #include "analyze/roofline/roofline.h"
 #include "analyze/time/attribution.h"
 #include "base/call_control.h"
@@ -20,21 +22,31 @@ struct OpWork {
   std::vector<uint32_t> kernels;  ///< names, each once
 };
 
+/// An op has few kernels as a rule, which are looked through; of one with more than that, the others are
+/// looked up.
+bool is_new_kernel(const OpWork& op, const Work& work, std::set<std::pair<uint32_t, uint32_t>>& known) {
+  constexpr size_t kFew = 32;
+  const auto few = op.kernels.begin() + static_cast<ptrdiff_t>(std::min(kFew, op.kernels.size()));
+  if (std::find(op.kernels.begin(), few, work.name) != few) return false;
+  return op.kernels.size() < kFew || known.emplace(work.op, work.name).second;
+}
+
 /// In the order of spans, so that sums come out the same everywhere.
 std::vector<std::pair<uint32_t, OpWork>> work_of_ops(const Device& device, size_t spans) {
   std::vector<std::pair<uint32_t, OpWork>> ops;
-  std::vector<uint32_t> place(spans, kNoRow);
+  RowPlaces place(spans, device.work.size());
+  std::set<std::pair<uint32_t, uint32_t>> known;  // op and kernel of ops with many kernels
   for (const Work& work : device.work) {
     if (work.op == kNoRow || work.kind == WorkKind::kCopy) continue;
-    if (place[work.op] == kNoRow) {
-      place[work.op] = static_cast<uint32_t>(ops.size());
+    uint32_t& at = place[work.op];
+    if (at == kNoRow) {
+      at = static_cast<uint32_t>(ops.size());
       ops.emplace_back(work.op, OpWork{});
     }
-    OpWork& op = ops[place[work.op]].second;
+    OpWork& op = ops[at].second;
     op.first_start = std::min(op.first_start, work.start);
     op.kernel_ns += work.end - work.start;
-    if (std::find(op.kernels.begin(), op.kernels.end(), work.name) == op.kernels.end())
-      op.kernels.push_back(work.name);
+    if (is_new_kernel(op, work, known)) op.kernels.push_back(work.name);
   }
   std::sort(ops.begin(), ops.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return ops;
@@ -208,6 +220,26 @@ std::vector<bool> names_with(const Timeline& run, std::string_view part) {
   return has;
 }
 
+/// Reasons name ops, and a file may name any number of them. Those with the most time, and the others as one.
+std::map<std::string, int64_t> largest_reasons(const std::map<std::string, int64_t>& all) {
+  constexpr size_t kMostReasons = 1000;
+  if (all.size() <= kMostReasons) return all;
+  std::vector<std::pair<int64_t, std::string_view>> by_time;
+  for (const auto& [reason, ns] : all) by_time.emplace_back(-ns, reason);
+  std::sort(by_time.begin(), by_time.end());
+  std::map<std::string, int64_t> out;
+  int64_t rest = 0;
+  for (size_t i = 0; i < by_time.size(); i++) {
+    if (i < kMostReasons) {
+      out.emplace(by_time[i].second, -by_time[i].first);
+    } else {
+      rest -= by_time[i].first;
+    }
+  }
+  out["no model for " + std::to_string(all.size() - kMostReasons) + " other ops"] += rest;
+  return out;
+}
+
 constexpr double kLeastModelled = 0.5;  // of the kernel time; a mean over less would mislead
 
 void set_roof_metrics(MetricSet& metrics, const Totals& sum) {
@@ -345,7 +377,7 @@ void set_roofline_metrics(MetricSet& metrics, const RooflineTable& table) {
 RooflineAnswer roofline_answer(const RooflineTable& table, int64_t top) {
   RooflineAnswer answer{.modelled_ns = table.modelled_ns,
                         .kernel_ns = table.kernel_ns,
-                        .without_model = table.without_model,
+                        .without_model = largest_reasons(table.without_model),
                         .peaks = peaks_answer(table.peaks)};
   for (const RooflineRow& row : table.rows) {
     if (static_cast<int64_t>(answer.ops.size()) == top) break;

@@ -6,6 +6,7 @@
 
 #include "analyze/load/host_calls.h"
 #include "analyze/load/module_paths.h"
+#include "analyze/load/row_places.h"
 
 namespace nl::analyze {
 namespace {
@@ -64,7 +65,7 @@ class ExposureSweep {
   uint32_t which_ = 0;
 };
 
-Owner owner_of(const Timeline& run, const std::vector<HostCall>& calls, const Work& work) {
+Owner owner_of(const Timeline& run, HostCallsByName& calls, const Work& work) {
   if (work.launch == kNoRow) return work.op == kNoRow ? Owner::kNoLaunch : Owner::kOp;
   if (calls[run.spans.name[work.launch]] == HostCall::kGraphLaunch) return Owner::kGraphLaunch;
   return work.op == kNoRow ? Owner::kCall : Owner::kOp;
@@ -75,7 +76,7 @@ Owner owner_of(const Timeline& run, const std::vector<HostCall>& calls, const Wo
 template <class Row>
 class RowsByOp {
  public:
-  RowsByOp(size_t names, size_t owners) : names_(names), place_(names * owners, kNoRow) {}
+  RowsByOp(size_t names, size_t owners, size_t asked) : names_(names), place_(names * owners, asked) {}
 
   Row& at(size_t owner, uint32_t name, uint32_t type, const Row& fresh) {
     uint32_t& place = name == type ? place_[owner * names_ + name]
@@ -90,7 +91,7 @@ class RowsByOp {
 
  private:
   size_t names_;
-  std::vector<uint32_t> place_;
+  RowPlaces place_;
   std::map<std::tuple<size_t, uint32_t, uint32_t>, uint32_t> odd_;
   std::vector<Row> rows_;
 };
@@ -145,7 +146,7 @@ bool touches(const Work& work, const IntervalSet& window) {
 
 std::vector<KernelRow> kernel_rows(const Timeline& run, const Device& device, const IntervalSet& window) {
   std::vector<KernelRow> by_name;
-  std::vector<uint32_t> place(run.names.size() * 2, kNoRow);
+  RowPlaces place(run.names.size() * 2, device.work.size());
   const auto row_of = [&](const Work& work) -> KernelRow& {
     uint32_t& at = place[work.name * 2 + is_copy(work)];
     if (at == kNoRow) {
@@ -177,8 +178,8 @@ std::string_view owner_name(Owner owner) {
 
 std::vector<OpRow> op_rows(const Timeline& run, const Device& device, const IntervalSet& window,
                            const LentOps& lent) {
-  const std::vector<HostCall> calls = host_calls(run.names);
-  RowsByOp<OpRow> rows(run.names.size(), 4);
+  HostCallsByName calls(run.names);
+  RowsByOp<OpRow> rows(run.names.size(), 4, device.work.size());
   SeenSpans seen(run.spans.size());
   for_work_in(device, window, [&](const Work& work, int64_t ns) {
     if (lent.op(work) != kNoRow) return;
@@ -207,7 +208,7 @@ std::vector<HostOpRow> host_op_rows(const Timeline& run, const IntervalSet& wind
     const uint32_t parent = spans.parent[i];
     if (parent != kNoRow && spans.op[parent] != kNoRow) own[spans.op[parent]] -= ns;
   }
-  RowsByOp<HostOpRow> rows(run.names.size(), 1);
+  RowsByOp<HostOpRow> rows(run.names.size(), 1, spans.size());
   for (size_t i = 0; i < spans.size(); i++) {
     if (spans.kind[i] != model::SpanKind::op) continue;
     const bool starts = contains(window, spans.start[i]);
@@ -227,7 +228,7 @@ std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, co
   const bool any_lent = std::any_of(lent.module_of_op.begin(), lent.module_of_op.end(),
                                     [](const std::string& path) { return !path.empty(); });
   if (!paths.any() && !any_lent) return {};
-  std::map<std::string, ModuleRow> rows;
+  std::map<std::string_view, ModuleRow> rows;  // by the paths themselves, which are kept once
   const std::string unknown(kNoLaunchName);
   for_work_in(device, window, [&](const Work& work, int64_t ns) {
     const uint32_t lent_op = any_lent ? lent.op(work) : kNoRow;
@@ -235,12 +236,14 @@ std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, co
                               : work.launch == kNoRow ? unknown
                                                       : paths.around(work.launch);
     ModuleRow& row = rows[path];
-    row.path = path;
     row.device_ns += ns;
     row.works++;
   });
   std::vector<ModuleRow> list;
-  for (auto& [path, row] : rows) list.push_back(std::move(row));
+  for (auto& [path, row] : rows) {
+    row.path = path;
+    list.push_back(std::move(row));
+  }
   std::stable_sort(list.begin(), list.end(),
                    [](const ModuleRow& a, const ModuleRow& b) { return a.device_ns > b.device_ns; });
   return list;
@@ -248,7 +251,7 @@ std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, co
 
 std::vector<PhaseRow> phase_rows(const Timeline& run, const Windows& windows, const Device& device,
                                  const IntervalSet& window) {
-  const std::vector<HostCall> calls = host_calls(run.names);
+  HostCallsByName calls(run.names);
   std::vector<PhaseRow> rows;
   for (const Phase phase : {Phase::kPrefill, Phase::kDecodeAll, Phase::kDecodeStep, Phase::kMixed}) {
     std::vector<Interval> ranges;
@@ -271,7 +274,7 @@ std::vector<PhaseRow> phase_rows(const Timeline& run, const Windows& windows, co
 }
 
 Coverage coverage_of(const Timeline& run, const Device& device, const IntervalSet& window) {
-  const std::vector<HostCall> calls = host_calls(run.names);
+  HostCallsByName calls(run.names);
   Coverage sum;
   for_work_in(device, window, [&](const Work& work, int64_t ns) {
     if (work.table != WorkTable::kKernels) return;

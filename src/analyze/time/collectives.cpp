@@ -79,9 +79,7 @@ std::optional<double> bus_factor(CollectiveKind kind, int64_t ranks) {
 
 Calls calls_inside(Calls calls, const LoadedFits& fits, const IntervalSet& window) {
   std::erase_if(calls, [&](const CollectiveCall& call) {
-    const int64_t at = fits.map(call.clock, call.start_ns);
-    return std::none_of(window.begin(), window.end(),
-                        [&](const Interval& part) { return part.begin <= at && at < part.end; });
+    return !contains(window, fits.map(call.clock, call.start_ns));
   });
   return calls;
 }

@@ -8,6 +8,44 @@
 #include "base/call_control.h"
 
 namespace nl::analyze {
+
+/// Cuts a gap into pieces, front to back.
+class GapCutter {
+ public:
+  GapCutter(IdleTimes& to, Interval gap, uint32_t next) : to_(to.stretches_), rest_(gap), next_(next) {}
+
+  void until(int64_t end, IdleCause cause) {
+    end = std::min(end, rest_.end);
+    if (end <= rest_.begin) return;
+    if (goes_on(cause)) {
+      to_.back().piece.time.end = end;
+    } else {
+      to_.push_back({{{rest_.begin, end}, cause, next_}, nullptr});
+    }
+    rest_.begin = end;
+  }
+  /// With the causes of a record; `cause` stands for all of them.
+  void until(int64_t end, IdleCause cause, const CauseRecord& record) {
+    end = std::min(end, rest_.end);
+    if (end <= rest_.begin) return;
+    to_.push_back({{{rest_.begin, end}, cause, next_}, &record});
+    rest_.begin = end;
+  }
+  int64_t at() const { return rest_.begin; }
+  int64_t end() const { return rest_.end; }
+
+ private:
+  bool goes_on(IdleCause cause) const {
+    if (to_.empty() || to_.back().record != nullptr) return false;
+    const IdlePiece& last = to_.back().piece;
+    return last.time.end == rest_.begin && last.cause == cause && last.next == next_;
+  }
+
+  std::vector<IdleTimes::Stretch>& to_;
+  Interval rest_;
+  uint32_t next_;
+};
+
 namespace {
 
 struct Described {
@@ -58,31 +96,6 @@ std::optional<IdleCause> host_kind(const Timeline& run, const std::vector<HostCa
   return std::nullopt;
 }
 
-/// Cuts a gap into pieces, front to back.
-class GapCutter {
- public:
-  GapCutter(std::vector<IdlePiece>& to, Interval gap, uint32_t next) : to_(to), rest_(gap), next_(next) {}
-
-  void until(int64_t end, IdleCause cause) {
-    end = std::min(end, rest_.end);
-    if (end <= rest_.begin) return;
-    if (!to_.empty() && to_.back().time.end == rest_.begin && to_.back().cause == cause &&
-        to_.back().next == next_) {
-      to_.back().time.end = end;
-    } else {
-      to_.push_back({{rest_.begin, end}, cause, next_});
-    }
-    rest_.begin = end;
-  }
-  int64_t at() const { return rest_.begin; }
-  int64_t end() const { return rest_.end; }
-
- private:
-  std::vector<IdlePiece>& to_;
-  Interval rest_;
-  uint32_t next_;
-};
-
 /// When a cause holds.
 struct CauseTimes {
   IdleCause cause;
@@ -101,29 +114,25 @@ std::pair<IdleCause, int64_t> cause_at(std::span<const CauseTimes> causes, IdleC
   return {other, until};
 }
 
-void cut_host_late(GapCutter& gap, const HostActivity& host, int32_t track, int64_t until) {
-  std::array<CauseTimes, std::size(kHostKinds)> causes;
-  for (size_t i = 0; i < causes.size(); i++) causes[i] = {kHostKinds[i], &host.of(track, kHostKinds[i])};
-  while (gap.at() < std::min(until, gap.end())) {
-    const auto [cause, holds] = cause_at(causes, IdleCause::kHostOther, gap.at());
-    gap.until(std::min(holds, until), cause);
+/// The causes at all times, from the times at which each holds.
+CauseRecord record_of(std::span<const CauseTimes> causes, IdleCause other) {
+  CauseRecord record;
+  for (int64_t time = INT64_MIN; time != INT64_MAX;) {
+    const auto [cause, until] = cause_at(causes, other, time);
+    if (record.empty() || record.back().cause != cause) record.push_back({time, cause});
+    time = until;
   }
+  return record;
 }
 
-void cut_launched_in_time(GapCutter& gap, const IntervalSet& waits) {
-  const Interval whole{gap.at(), gap.end()};
-  if (whole.length() < kTurnaroundNs) return gap.until(whole.end, IdleCause::kTurnaround);
-  while (gap.at() < whole.end) {
-    const auto it = first_ending_after(waits, gap.at());
-    if (it == waits.end() || it->begin >= whole.end) return gap.until(whole.end, IdleCause::kQueued);
-    gap.until(it->begin, IdleCause::kQueued);
-    gap.until(it->end, IdleCause::kWait);
-  }
+void cut_launched_in_time(GapCutter& gap, const CauseRecord& waits) {
+  if (gap.end() - gap.at() < kTurnaroundNs) return gap.until(gap.end(), IdleCause::kTurnaround);
+  gap.until(gap.end(), IdleCause::kQueued, waits);
 }
 
 /// From the launch call on. What takes longer than a launch waits for something that no record shows: at the
 /// beginning of the capture for work from before it, and the call itself may be what waits.
-void cut_launched(GapCutter& gap, Interval call, bool first, const IntervalSet& waits) {
+void cut_launched(GapCutter& gap, Interval call, bool first, const CauseRecord& waits) {
   const int64_t called = first ? call.begin : call.end;
   if (gap.end() - std::max(called, gap.at()) <= kPlausibleLaunchNs)
     return gap.until(gap.end(), IdleCause::kLaunch);
@@ -135,14 +144,14 @@ void cut_launched(GapCutter& gap, Interval call, bool first, const IntervalSet& 
 struct HostRecords {
   const Timeline& run;
   const HostActivity& host;
-  const IntervalSet& waits;
+  const CauseRecord& waits;
 };
 
 /// `first`: nothing tells when earlier work, which is not in the capture, ended.
 void cut_before_launched(GapCutter& gap, const HostRecords& records, uint32_t launch, bool first) {
   const Interval call = records.run.spans.interval(launch);
   if (!first && call.begin <= gap.at()) return cut_launched_in_time(gap, records.waits);
-  cut_host_late(gap, records.host, records.run.spans.track[launch], call.begin);
+  gap.until(call.begin, IdleCause::kHostOther, records.host.causes_of(records.run.spans.track[launch]));
   cut_launched(gap, call, first, records.waits);
 }
 
@@ -175,9 +184,12 @@ bool tells_of(const Interval& span, const Interval& gap) {
   return inside >= gap.length() - inside && span.length() - gap.length() <= gap.length();
 }
 
-bool overlaps(const IntervalSet& set, const Interval& time) {
-  const auto it = first_ending_after(set, time.begin);
-  return it != set.end() && it->begin < time.end;
+/// A wait began or went on in this time.
+bool has_wait(const CauseRecord& waits, const Interval& time) {
+  auto it = std::upper_bound(waits.begin(), waits.end(), time.begin,
+                             [](int64_t t, const CauseFrom& from) { return t < from.begin; });
+  if (it != waits.begin() && std::prev(it)->cause == IdleCause::kWait) return true;
+  return it != waits.end() && it->begin < time.end;
 }
 
 /// Ranges in which a session is made ready, as ONNX Runtime names them.
@@ -246,26 +258,42 @@ HostActivity::HostActivity(const Timeline& run) {
     found[static_cast<size_t>(track)][k].push_back(run.spans.interval(i));
     spans_[k].push_back(static_cast<uint32_t>(i));
   }
-  tracks_.resize(found.size());
-  for (size_t t = 0; t < found.size(); t++) {
-    for (size_t k = 0; k < kKinds; k++) tracks_[t][k] = union_of(std::move(found[t][k]));
+  for (size_t k = 0; k < kKinds; k++) {
+    std::vector<Interval> all;
+    for (const uint32_t span : spans_[k]) all.push_back(run.spans.interval(span));
+    everywhere_[k] = union_of(std::move(all));
+  }
+  none_ = record_of({}, IdleCause::kHostOther);
+  for (auto& kinds : found) {
+    std::array<IntervalSet, kKinds> sets;
+    std::array<CauseTimes, kKinds> causes;
+    for (size_t i = 0; i < kKinds; i++) {
+      const auto k = static_cast<size_t>(kHostKinds[i]);
+      sets[i] = union_of(std::move(kinds[k]));
+      causes[i] = {kHostKinds[i], &sets[i]};
+    }
+    tracks_.push_back(record_of(causes, IdleCause::kHostOther));
   }
 }
 
-const IntervalSet& HostActivity::of(int32_t track, IdleCause kind) const {
+const CauseRecord& HostActivity::causes_of(int32_t track) const {
   if (track < 0 || static_cast<size_t>(track) >= tracks_.size()) return none_;
-  return tracks_[static_cast<size_t>(track)][static_cast<size_t>(kind)];
+  return tracks_[static_cast<size_t>(track)];
 }
 
-IntervalSet HostActivity::everywhere(IdleCause kind) const {
-  IntervalSet all;
-  for (const auto& track : tracks_) all = unite(all, track[static_cast<size_t>(kind)]);
-  return all;
+CauseRecord record_of_waits(const IntervalSet& waits) {
+  const CauseTimes causes[] = {{IdleCause::kWait, &waits}};
+  return record_of(causes, IdleCause::kQueued);
 }
 
-std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
-                                    const IntervalSet& waits, const IntervalSet& runs) {
-  std::vector<IdlePiece> pieces;
+CauseRecord::const_iterator IdleTimes::cause_at(const CauseRecord& record, int64_t time) {
+  return std::prev(std::upper_bound(record.begin(), record.end(), time,
+                                    [](int64_t t, const CauseFrom& from) { return t < from.begin; }));
+}
+
+IdleTimes idle_times(const Timeline& run, const Device& device, const HostActivity& host,
+                     const CauseRecord& waits, const IntervalSet& runs) {
+  IdleTimes out;
   const HostRanges ranges = device.is_host ? HostRanges{setup_ranges(run), time_between(runs)} : HostRanges{};
   RecordedSoFar recorded;
   size_t next = 0;
@@ -275,7 +303,7 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
     for (; next < device.work.size() && device.work[next].start < idle.end; next++)
       recorded.add(device.work[next]);
     const bool none_left = next == device.work.size();
-    GapCutter gap(pieces, idle, none_left ? kNoRow : static_cast<uint32_t>(next));
+    GapCutter gap(out, idle, none_left ? kNoRow : static_cast<uint32_t>(next));
     if (device.is_host) {
       cut_host_idle(gap, ranges);
     } else if (none_left) {
@@ -285,11 +313,21 @@ std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, c
     } else {
       const bool first =
           idle.begin == run.capture.begin ||
-          (recorded.opens_stream(device.work[next], idle, run.capture) && !overlaps(waits, idle));
+          (recorded.opens_stream(device.work[next], idle, run.capture) && !has_wait(waits, idle));
       cut_before_launched(gap, {run, host, waits}, launch, first);
     }
     recorded.add_idle(idle);
   }
+  return out;
+}
+
+std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
+                                    const IntervalSet& waits, const IntervalSet& runs) {
+  const CauseRecord record = record_of_waits(waits);
+  std::vector<IdlePiece> pieces;
+  idle_times(run, device, host, record, runs).for_each([&](const IdlePiece& piece) {
+    pieces.push_back(piece);
+  });
   return pieces;
 }
 
@@ -300,6 +338,7 @@ std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
   for (size_t p = 0; p < pieces.size(); p++) {
     if (is_host_late(pieces[p].cause) && pieces[p].next != kNoRow) asked.push_back(p);
   }
+  if (asked.empty()) return found;
   std::sort(asked.begin(), asked.end(),
             [&](size_t a, size_t b) { return pieces[a].time.begin < pieces[b].time.begin; });
   CancelPoll poll;
@@ -319,23 +358,40 @@ std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
   return found;
 }
 
+namespace {
+
+/// Adds pieces that come in order of time.
+class CauseSums {
+ public:
+  explicit CauseSums(const IntervalSet& window) : window_(window) {}
+
+  void add(const IdlePiece& piece) {
+    const Interval& time = piece.time;
+    while (part_ < window_.size() && window_[part_].end <= time.begin) part_++;
+    for (size_t k = part_; k < window_.size() && window_[k].begin < time.end; k++)
+      sums_[static_cast<size_t>(piece.cause)] += common_length(time, window_[k]);
+  }
+  const std::array<int64_t, kIdleCauses>& sums() const { return sums_; }
+
+ private:
+  const IntervalSet& window_;
+  size_t part_ = 0;
+  std::array<int64_t, kIdleCauses> sums_{};
+};
+
+}  // namespace
+
+std::array<int64_t, kIdleCauses> idle_causes(const IdleTimes& idle, const IntervalSet& window) {
+  CauseSums sums(window);
+  idle.for_each([&](const IdlePiece& piece) { sums.add(piece); });
+  return sums.sums();
+}
+
 std::array<int64_t, kIdleCauses> idle_causes(const std::vector<IdlePiece>& pieces,
                                              const IntervalSet& window) {
-  std::array<int64_t, kIdleCauses> sums{};
-  if (window.empty()) return sums;
-  auto i =
-      static_cast<size_t>(std::upper_bound(pieces.begin(), pieces.end(), window.front().begin,
-                                           [](int64_t t, const IdlePiece& p) { return t < p.time.end; }) -
-                          pieces.begin());
-  for (const Interval& part : window) {
-    while (i < pieces.size() && pieces[i].time.end <= part.begin) i++;
-    for (size_t k = i; k < pieces.size() && pieces[k].time.begin < part.end; k++) {
-      const Interval& time = pieces[k].time;
-      sums[static_cast<size_t>(pieces[k].cause)] +=
-          std::min(time.end, part.end) - std::max(time.begin, part.begin);
-    }
-  }
-  return sums;
+  CauseSums sums(window);
+  for (const IdlePiece& piece : pieces) sums.add(piece);
+  return sums.sums();
 }
 
 }  // namespace nl::analyze

@@ -4,7 +4,9 @@
 // ends the gap: had its launch call already begun when the device ran out of work? If not, what was the
 // launching thread doing until then? See docs/metrics.md.
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -58,28 +60,90 @@ inline constexpr int64_t kPlausibleLaunchNs = 100'000;
 /// between runs the time of whoever calls the session.
 bool is_host_cause(IdleCause cause);
 
-/// What the threads of the host did, by the kinds that idle causes tell apart. Filled per thread when asked
-/// for.
+/// From `begin` until the next one begins, a cause holds.
+struct CauseFrom {
+  int64_t begin;
+  IdleCause cause;
+};
+/// Causes over all time, in order; neighbours differ.
+using CauseRecord = std::vector<CauseFrom>;
+
+/// What the threads of the host did, by the kinds that idle causes tell apart.
 class HostActivity {
  public:
   explicit HostActivity(const Timeline& run);
-  /// Union of the spans of one kind on one track.
-  const IntervalSet& of(int32_t track, IdleCause kind) const;
+  /// What held up a launch of this track at any time: the most telling kind of what the thread did.
+  const CauseRecord& causes_of(int32_t track) const;
   /// Union over all threads.
-  IntervalSet everywhere(IdleCause kind) const;
+  const IntervalSet& everywhere(IdleCause kind) const { return everywhere_[static_cast<size_t>(kind)]; }
   /// Spans of that kind over all threads.
   const std::vector<uint32_t>& spans(IdleCause kind) const { return spans_[static_cast<size_t>(kind)]; }
 
  private:
   static constexpr size_t kKinds = static_cast<size_t>(IdleCause::kHostOther);
-  std::vector<std::array<IntervalSet, kKinds>> tracks_;
+  std::vector<CauseRecord> tracks_;
+  std::array<IntervalSet, kKinds> everywhere_;
   std::array<std::vector<uint32_t>, kKinds> spans_;
-  IntervalSet none_;
+  CauseRecord none_;
 };
 
-/// Pieces in order of time; together exactly the capture without the device's busy time. `waits`: when
-/// streams of the device waited for events, as far as the source records it. `runs`: of a host, the ranges of
-/// the runs of its session.
+/// When streams waited for events, and else the cause of work that was queued and did not start.
+CauseRecord record_of_waits(const IntervalSet& waits);
+
+/// Why a device was idle. Keeps a few pieces a gap, and no copy of what a thread did in it: all devices wait
+/// for the same threads. The records that it points to must outlive it.
+class IdleTimes {
+ public:
+  /// Calls each(IdlePiece) in order of time; together they are exactly the capture without the device's busy
+  /// time.
+  template <class Each>
+  void for_each(Each&& each) const {
+    for (const Stretch& stretch : stretches_) {
+      if (stretch.record == nullptr) {
+        each(stretch.piece);
+      } else {
+        for_each_in(stretch, each);
+      }
+    }
+  }
+  /// The same with time in which the host was late as one piece of kHostOther, and time in which work was
+  /// queued as one of kQueued.
+  template <class Each>
+  void for_each_stretch(Each&& each) const {
+    for (const Stretch& stretch : stretches_) each(stretch.piece);
+  }
+
+ private:
+  friend class GapCutter;
+  struct Stretch {
+    IdlePiece piece;
+    const CauseRecord* record;  ///< what the causes in it are; null: its own
+  };
+
+  template <class Each>
+  static void for_each_in(const Stretch& stretch, Each&& each) {
+    IdlePiece piece = stretch.piece;
+    for (auto it = cause_at(*stretch.record, piece.time.begin); piece.time.begin < stretch.piece.time.end;
+         ++it) {
+      const auto next = std::next(it);
+      piece.cause = it->cause;
+      piece.time.end = next == stretch.record->end() ? stretch.piece.time.end
+                                                     : std::min(next->begin, stretch.piece.time.end);
+      each(piece);
+      piece.time.begin = piece.time.end;
+    }
+  }
+  static CauseRecord::const_iterator cause_at(const CauseRecord& record, int64_t time);
+
+  std::vector<Stretch> stretches_;
+};
+
+/// `waits`: of the device's streams, as far as the source records it. `runs`: of a host, the ranges of the
+/// runs of its session.
+IdleTimes idle_times(const Timeline& run, const Device& device, const HostActivity& host,
+                     const CauseRecord& waits, const IntervalSet& runs = {});
+
+/// All pieces, in order of time.
 std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
                                     const IntervalSet& waits, const IntervalSet& runs = {});
 
@@ -90,6 +154,7 @@ std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
                                  const std::vector<IdlePiece>& pieces);
 
 /// Sums of the pieces inside the window.
+std::array<int64_t, kIdleCauses> idle_causes(const IdleTimes& idle, const IntervalSet& window);
 std::array<int64_t, kIdleCauses> idle_causes(const std::vector<IdlePiece>& pieces, const IntervalSet& window);
 
 }  // namespace nl::analyze

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "analyze/names/layer_place.h"
 #include "analyze/time/attribution.h"
@@ -158,7 +159,7 @@ class CallCount {
 
 std::optional<DeviceLayers> layers_on(const PreparedRun& run, const Device& device, const IntervalSet& window,
                                       LayerFrames& frames, LayerSource source) {
-  LayerTally tally(frames.layers());
+  LayerTally tally(frames.layers(), device.work.size());
   CallCount calls;
   for (const Work& work : device.work) {
     if (!touches(work, window)) continue;
@@ -205,10 +206,21 @@ std::string_view layer_source_name(LayerSource source) {
   return kNames[static_cast<size_t>(source)];
 }
 
-LayerTally::LayerTally(std::vector<LayerId> layers) : layers_(std::move(layers)), sums_(layers_.size()) {}
+LayerTally::LayerTally(const std::vector<LayerId>& layers, size_t pieces)
+    : layers_(layers), places_(layers.size(), pieces) {}
+
+LayerTally::Sums& LayerTally::sums_of(uint32_t layer) {
+  uint32_t& place = places_[layer];
+  if (place == kNoRow) {
+    place = static_cast<uint32_t>(sums_.size());
+    with_sums_.push_back(layer);
+    sums_.emplace_back();
+  }
+  return sums_[place];
+}
 
 void LayerTally::add(const Piece& piece) {
-  Sums& sums = piece.layer == kNoRow ? outside_ : sums_[piece.layer];
+  Sums& sums = piece.layer == kNoRow ? outside_ : sums_of(piece.layer);
   sums.ns += piece.ns;
   if (piece.is_self) sums.self_ns += piece.ns;
   sums.pieces++;
@@ -216,18 +228,21 @@ void LayerTally::add(const Piece& piece) {
 }
 
 void LayerTally::ran(uint32_t layer, int64_t calls) {
-  sums_[layer].calls = std::max(sums_[layer].calls, calls);
+  Sums& sums = sums_of(layer);
+  sums.calls = std::max(sums.calls, calls);
 }
 
 /// By stack and index; without stacks of a single layer.
 std::vector<size_t> LayerTally::layers_of_stacks() const {
   std::map<std::string_view, int64_t> count;
-  for (size_t i = 0; i < layers_.size(); i++) count[layers_[i].stack] += has_work(i);
+  for (size_t i = 0; i < sums_.size(); i++) count[layer_of(i).stack] += sums_[i].pieces > 0;
   std::vector<size_t> order;
-  for (size_t i = 0; i < layers_.size(); i++) {
-    if (has_work(i) && count[layers_[i].stack] > 1) order.push_back(i);
+  for (size_t i = 0; i < sums_.size(); i++) {
+    if (sums_[i].pieces > 0 && count[layer_of(i).stack] > 1) order.push_back(i);
   }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return layers_[a] < layers_[b]; });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(layer_of(a), with_sums_[a]) < std::tie(layer_of(b), with_sums_[b]);
+  });
   return order;
 }
 
@@ -244,7 +259,7 @@ std::optional<DeviceLayers> LayerTally::answer(LayerSource source,
   for (const size_t i : shown) {
     const Sums& sums = sums_[i];
     out.layers.push_back(
-        {layers_[i].stack, layers_[i].index, sums.ns, sums.self_ns, sums.pieces, sums.calls});
+        {layer_of(i).stack, layer_of(i).index, sums.ns, sums.self_ns, sums.pieces, sums.calls});
     out.in_layers_ns += sums.ns;
     out.outside_ns -= sums.ns;
     out.outside_kernels -= sums.pieces;
@@ -286,7 +301,7 @@ std::optional<DeviceLayers> model_layers_of_engine(const std::vector<TimedLayer>
     }
     pieces.push_back(piece);
   }
-  LayerTally tally(std::move(layers));
+  LayerTally tally(layers, pieces.size());
   for (size_t i = 0; i < timed.size(); i++) {
     tally.add(pieces[i]);
     if (pieces[i].layer != kNoRow) tally.ran(pieces[i].layer, timed[i].calls);

@@ -6,6 +6,7 @@
 
 #include "analyze/answer/model_layers.h"
 #include "analyze/load/layer_frames.h"
+#include "analyze/load/row_places.h"
 #include "analyze/names/op_class.h"
 #include "analyze/time/engine_remarks.h"
 #include "analyze/time/prepared_run.h"
@@ -15,7 +16,8 @@ namespace nl::analyze {
 /// Sums work by layer. A stack of which only one layer has work is none: its work lies outside.
 class LayerTally {
  public:
-  explicit LayerTally(std::vector<LayerId> layers);
+  /// The layers must outlive it.
+  LayerTally(const std::vector<LayerId>& layers, size_t pieces);
 
   struct Piece {
     uint32_t layer = kNoRow;  ///< kNoRow: in none
@@ -35,10 +37,13 @@ class LayerTally {
     int64_t ns = 0, self_ns = 0, pieces = 0, calls = 0;
     std::array<int64_t, kOpClasses> classes{};
   };
-  bool has_work(size_t layer) const { return sums_[layer].pieces > 0; }
+  Sums& sums_of(uint32_t layer);
+  const LayerId& layer_of(size_t sums) const { return layers_[with_sums_[sums]]; }
   std::vector<size_t> layers_of_stacks() const;
 
-  std::vector<LayerId> layers_;
+  const std::vector<LayerId>& layers_;
+  RowPlaces places_;                 ///< of layers in the lists below
+  std::vector<uint32_t> with_sums_;  ///< layers, in the order in which work came
   std::vector<Sums> sums_;
   Sums outside_;
 };

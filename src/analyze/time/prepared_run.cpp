@@ -120,18 +120,19 @@ Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunF
   NL_TRY(run.timeline, load_timeline(connection, files));
   run.classes = classes_of(run.timeline, taxonomy);
   NL_CHECK(check_cancelled());
-  std::vector<Device> devices = devices_of(run.timeline, run.classes);
+  std::vector<Device> devices = devices_of(run.timeline, run.classes, &run.left_out);
   NL_CHECK(check_cancelled());
   run.windows = find_windows(run.timeline, devices, phases);
   NL_CHECK(keep_measured_iterations(connection, files, run.windows));
   NL_CHECK(check_cancelled());
   run.host = std::make_unique<HostActivity>(run.timeline);
   NL_TRY(const IntervalSet waits, stream_waits(connection, files));
+  run.waits = std::make_unique<CauseRecord>(record_of_waits(waits));
   const IntervalSet runs = ranges_of_runs(run.windows.steps);
   for (Device& device : devices) {
     NL_CHECK(check_cancelled());
     DeviceState state;
-    state.idle = explain_idle(run.timeline, device, *run.host, waits, runs);
+    state.idle = idle_times(run.timeline, device, *run.host, *run.waits, runs);
     state.launches = launches_of(run.timeline, device);
     state.device = std::move(device);
     run.devices.push_back(std::move(state));

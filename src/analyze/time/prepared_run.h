@@ -14,7 +14,7 @@ namespace nl::analyze {
 
 struct DeviceState {
   Device device;
-  std::vector<IdlePiece> idle;
+  IdleTimes idle;
   std::vector<Launch> launches;
 };
 
@@ -23,7 +23,9 @@ struct PreparedRun {
   NameClasses classes;
   Windows windows;
   std::vector<DeviceState> devices;
+  DevicesLeftOut left_out;
   std::unique_ptr<HostActivity> host;
+  std::unique_ptr<CauseRecord> waits;  ///< of streams
 };
 
 /// The device with the most kernel time; null if there are no devices.
