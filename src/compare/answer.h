@@ -528,6 +528,7 @@ struct Comparison {
   NotShown not_shown;
   Both<std::optional<double>> matched;
   std::vector<GroupRow> ops, modules;
+  std::optional<NotShown> ops_not_shown, modules_not_shown;
   std::vector<DeviceRow> devices;
   Both<WorkTotals> totals;
   WindowStatistics statistics;
@@ -558,6 +559,8 @@ struct Comparison {
         field("matched", &S::matched, "share of the work that has a counterpart; null without work"),
         field("ops", &S::ops, "work by op, the largest difference first"),
         field("modules", &S::modules, "work by module, the largest difference first"),
+        field_if_any("ops_not_shown", &S::ops_not_shown, "rows of ops that are not listed"),
+        field_if_any("modules_not_shown", &S::modules_not_shown, "rows of modules that are not listed"),
         field("devices", &S::devices, "all devices of both sides"),
         field("totals", &S::totals, "over all devices and units: sums of durations, not wall time"),
         field("statistics", &S::statistics, "of the window"),

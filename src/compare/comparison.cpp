@@ -162,7 +162,9 @@ class Comparer {
     KernelCounters counters(texts_);
     NL_CHECK(counters.read(base, next));
     Comparison out;
-    put_difference({sides_[0], sides_[1], texts_, changes_, repeats_, counters, options_.with_figures}, out);
+    put_difference({sides_[0], sides_[1], texts_, changes_, repeats_, counters, options_.with_figures,
+                    options_.most_changes},
+                   out);
     out.base = side_of(0, base);
     out.next = side_of(1, next);
     out.mode = mode_;

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <unordered_map>
 
 #include "compare/apportion.h"
 
 namespace nl::compare {
 namespace {
+
+constexpr size_t kMostGroups = 10'000;  // ops or modules; a file may name any number of them
 
 class Writer {
  public:
@@ -18,7 +22,10 @@ class Writer {
         changes_(difference.changes),
         repeats_(difference.repeats),
         counters_(difference.counters),
-        with_figures_(difference.with_figures) {}
+        with_figures_(difference.with_figures),
+        most_changes_(difference.most_changes) {
+    for (size_t i = 0; i < repeats_.changes.size(); i++) judged_[repeats_.changes[i].first] = i;
+  }
 
   void write(Comparison& out) const {
     const auto base = parts_per_unit(base_), next = parts_per_unit(next_);
@@ -28,11 +35,11 @@ class Writer {
     if (base_ns != 0) out.ratio = static_cast<double>(next_ns) / static_cast<double>(base_ns);
     out.unit = next_.unit;
     out.parts = part_rows(base, next);
-    out.changes = change_rows(work_sum(base), work_sum(next));
+    put_changes(work_sum(base), work_sum(next), out);
     out.matched = {share(changes_.matched_base_ns, changes_.base_ns),
                    share(changes_.matched_next_ns, changes_.next_ns)};
-    out.ops = grouped_rows(&Item::op, work_sum(base), work_sum(next));
-    out.modules = grouped_rows(&Item::module, work_sum(base), work_sum(next));
+    out.ops = grouped_rows(&Item::op, work_sum(base), work_sum(next), out.ops_not_shown);
+    out.modules = grouped_rows(&Item::module, work_sum(base), work_sum(next), out.modules_not_shown);
   }
 
  private:
@@ -79,13 +86,14 @@ class Writer {
   }
 
   /// Work by what launched it; what belongs to nothing is a row without a name.
-  std::vector<GroupRow> grouped_rows(uint32_t Item::*key, int64_t base_total, int64_t next_total) const {
-    std::map<std::string, std::array<int64_t, 4>> sums;  // owned and calls of both sides
+  std::vector<GroupRow> grouped_rows(uint32_t Item::*key, int64_t base_total, int64_t next_total,
+                                     std::optional<NotShown>& not_shown) const {
+    std::map<std::string_view, std::array<int64_t, 4>> sums;  // owned and calls of both sides
     bool any = false;
     for (size_t s = 0; s < 2; s++) {
       for (const Item& item : (s == 0 ? base_ : next_).items) {
         any = any || item.*key != kNoText;
-        auto& row = sums[item.*key == kNoText ? "" : std::string(texts_[item.*key])];
+        auto& row = sums[item.*key == kNoText ? std::string_view() : texts_[item.*key]];
         row[s] += item.owned_ns;
         row[2 + s] += item.calls;
       }
@@ -101,11 +109,16 @@ class Writer {
     const auto next = apportion(amounts[1], next_.units, next_total);
     size_t i = 0;
     for (const auto& [name, row] : sums) {
-      rows.push_back({name.empty() ? std::nullopt : std::optional(name), base[i], next[i], row[2], row[3],
-                      next[i] - base[i]});
+      rows.push_back({name.empty() ? std::nullopt : std::optional(std::string(name)), base[i], next[i],
+                      row[2], row[3], next[i] - base[i]});
       i++;
     }
     sort_by_delta(rows);
+    if (rows.size() > kMostGroups) not_shown = NotShown{};
+    for (; rows.size() > kMostGroups; rows.pop_back()) {
+      not_shown->rows++;
+      not_shown->delta_ns += rows.back().delta_ns;
+    }
     return rows;
   }
 
@@ -147,16 +160,16 @@ class Writer {
     out.reshaped = row.reshaped;
     if (row.matched > 0) out.match_confidence = row.confidence;
     out.metrics = counters_.beside(row.base_names, row.next_names);
-    for (size_t j = 0; j < repeats_.changes.size(); j++) {
-      const auto& [judged, judgement] = repeats_.changes[j];
-      if (judged != index) continue;
-      add_statistics(out, judgement, repeats_.change_series[j]);
+    if (const auto it = judged_.find(index); it != judged_.end()) {
+      const stats::Judgement& judgement = repeats_.changes[it->second].second;
+      add_statistics(out, judgement, repeats_.change_series[it->second]);
       out.p_adjusted = judgement.p_adjusted;
     }
     return out;
   }
 
-  std::vector<ChangeRow> change_rows(int64_t base_total, int64_t next_total) const {
+  /// Rows with all their texts are made for those that are shown.
+  void put_changes(int64_t base_total, int64_t next_total, Comparison& out) const {
     std::vector<int64_t> amounts[2];
     for (const Change& row : changes_.rows) {
       amounts[0].push_back(row.base.owned_ns);
@@ -164,10 +177,20 @@ class Writer {
     }
     const auto base = apportion(amounts[0], base_.units, base_total);
     const auto next = apportion(amounts[1], next_.units, next_total);
-    std::vector<ChangeRow> rows;
-    for (size_t i = 0; i < changes_.rows.size(); i++) rows.push_back(change_row(i, base[i], next[i]));
-    sort_by_delta(rows);
-    return rows;
+    std::vector<size_t> order(changes_.rows.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::abs(next[a] - base[a]) > std::abs(next[b] - base[b]);
+    });
+    for (size_t n = 0; n < order.size(); n++) {
+      const size_t i = order[n];
+      if (static_cast<int64_t>(n) < most_changes_) {
+        out.changes.push_back(change_row(i, base[i], next[i]));
+      } else {
+        out.not_shown.rows++;
+        out.not_shown.delta_ns += next[i] - base[i];
+      }
+    }
   }
 
   static std::optional<double> share(int64_t part, int64_t whole) {
@@ -182,6 +205,8 @@ class Writer {
   const Repeats& repeats_;
   const KernelCounters& counters_;
   const bool with_figures_;
+  const int64_t most_changes_;
+  std::unordered_map<size_t, size_t> judged_;  ///< place of a row in the judgements
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ struct Difference {
   const Changes& changes;
   const Repeats& repeats;
   const KernelCounters& counters;
-  bool with_figures = false;  ///< also the values of all runs
+  bool with_figures = false;         ///< also the values of all runs
+  int64_t most_changes = INT64_MAX;  ///< rows of changes; the others are counted in not_shown
 };
 
 /// Fills delta_ns, ratio, unit, parts, changes, matched, ops, modules; rows with the largest difference
