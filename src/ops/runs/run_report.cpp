@@ -7,12 +7,18 @@
 #include "ops/runs/run_state.h"
 
 namespace nl::ops {
+namespace {
+
+/// Of a table. Enough for all rows of any model; a file may name any number of kernels.
+constexpr int64_t kMostReportRows = 10'000;
+
+}  // namespace
 
 Result<report::Report> make_run_report(Context& context, const NamedRun& named, const nlohmann::json& given,
                                        const std::optional<LabelValues>& made_with) {
   NL_TRY(auto options, analysis_options(given));
   report::Report report{.tool = {.version = NEUROLENS_VERSION}, .options = given, .top = options.top};
-  options.top = INT64_MAX;
+  options.top = kMostReportRows;
   options.with_figures = true;
   NL_TRY(const auto open, open_derived(named));
   NL_TRY(const auto labels, labels_of_run(context, named, open->document()));
