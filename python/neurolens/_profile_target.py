@@ -1,7 +1,7 @@
-"""``python -m neurolens._profile_target FOLDER PARENT``: what ``neurolens profile script.py`` starts.
+"""``python -m neurolens._profile_target FOLDER PARENT PLAN``: what ``neurolens profile script.py`` starts.
 
-The folder has plan.json; passes.json and the profile come beside it, or error.json. PARENT is the process that waits for it.
-A third argument, unprofiled or profiled, is for one run of a whole script.
+PLAN is a file that only the caller can read; passes.json and the profile go to the folder, or error.json. PARENT is the process
+that waits for it. A fourth argument, unprofiled or profiled, is for one run of a whole script.
 """
 
 import ctypes
@@ -29,11 +29,12 @@ _PR_SET_PDEATHSIG = 1
 def main(arguments: list[str]) -> int:
     _end_with(int(arguments[1]))
     folder = pathlib.Path(arguments[0])
-    plan = json.loads((folder / "plan.json").read_text())
+    plan = json.loads(pathlib.Path(arguments[2]).read_text())
+    plan["path"] = arguments[2]
     _set_threads(plan.get("threads"))
     try:
-        if len(arguments) == 3:
-            _run_script_once(plan, folder, arguments[2] == "profiled")
+        if len(arguments) == 4:
+            _run_script_once(plan, folder, arguments[3] == "profiled")
         else:
             (folder / "passes.json").write_text(json.dumps(_measured(plan, folder)))
     except Error as error:
@@ -130,11 +131,11 @@ def _labels(target: str) -> dict[str, str]:
 def _measured_script(plan: Plan, folder: pathlib.Path) -> dict[str, Any]:
     """Each run is a process of its own, so that none finds what another has left."""
     warm_up, iterations = plan.get("warm_up", 0), plan.get("iterations", 1)
-    runs = [_script_process(folder, "unprofiled", True) for _ in range(warm_up)]
+    runs = [_script_process(plan, folder, "unprofiled", True) for _ in range(warm_up)]
     for _ in range(iterations):
-        runs.append(_script_process(folder, "unprofiled", False))
+        runs.append(_script_process(plan, folder, "unprofiled", False))
         if runs[-1]["framework"]["has_profiler"]:
-            runs.append(_script_process(folder, "profiled", False))
+            runs.append(_script_process(plan, folder, "profiled", False))
     last = runs[-1]
     notes = last.pop("notes")
     if last["profiles"] and iterations > 1:
@@ -157,9 +158,9 @@ def _measured_script(plan: Plan, folder: pathlib.Path) -> dict[str, Any]:
     }
 
 
-def _script_process(folder: pathlib.Path, name: str, is_warm_up: bool) -> dict[str, Any]:
+def _script_process(plan: Plan, folder: pathlib.Path, name: str, is_warm_up: bool) -> dict[str, Any]:
     answer = folder / "script_run.json"
-    done = subprocess.run([sys.executable, "-m", __spec__.name, str(folder), str(os.getpid()), name])
+    done = subprocess.run([sys.executable, "-m", __spec__.name, str(folder), str(os.getpid()), plan["path"], name])
     if (folder / "error.json").exists():
         error = json.loads((folder / "error.json").read_text())
         raise Error(error["code"], error["message"], error["hint"])

@@ -166,10 +166,10 @@ ErrorCode code_named(const std::string& name) {
   return ErrorCode::kInternal;
 }
 
-Result<json> measured(const std::string& folder) {
-  NL_TRY(const std::string text, read_file(folder + "/plan.json"));
+Result<json> measured(const std::string& plan) {
+  NL_TRY(const std::string text, read_file(plan));
   const json document = json::parse(text, nullptr, false);
-  if (document.is_discarded()) return Error{ErrorCode::kInternal, "plan.json is damaged"};
+  if (document.is_discarded()) return Error{ErrorCode::kInternal, "the plan is damaged: " + plan};
   return Measurement(plan_of(document)).run();
 }
 
@@ -192,8 +192,8 @@ json plan_json(const PassPlan& plan) {
   return document;
 }
 
-int measure_model(const std::string& folder) {
-  const auto passes = measured(folder);
+int measure_model(const std::string& plan, const std::string& folder) {
+  const auto passes = measured(plan);
   const bool written =
       passes ? write_file_durably(folder + "/passes.json", passes->dump()).has_value()
              : write_file_durably(folder + "/error.json", json{{"code", error_code_name(passes.error().code)},

@@ -25,12 +25,14 @@ struct PassPlan {
 
 nlohmann::json plan_json(const PassPlan& plan);
 
-/// The first argument of the program when it is started as that process; the second is a folder.
+/// The first argument of the program when it is started as that process; the others are the plan and a
+/// folder.
 inline constexpr const char* kModelProcess = "--measure-model";
 
-/// What that process does: reads plan.json in the folder, writes passes.json, which `read_passes` reads, or
-/// error.json. The exit code.
-int measure_model(const std::string& folder);
+/// What that process does: reads the plan, writes passes.json into the folder, which `read_passes` reads, or
+/// error.json. The exit code. The plan names the library that is loaded, so it lies in a private folder
+/// (base/private_folder.h).
+int measure_model(const std::string& plan, const std::string& folder);
 
 /// What the process wrote, or the error that it met.
 Result<nlohmann::json> read_passes(const std::string& folder);

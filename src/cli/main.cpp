@@ -10,8 +10,8 @@
 #include "store/sql_workers.h"
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], nl::capture::kModelProcess) == 0)
-    return nl::capture::measure_model(argv[2]);
+  if (argc == 4 && std::strcmp(argv[1], nl::capture::kModelProcess) == 0)
+    return nl::capture::measure_model(argv[2], argv[3]);
   if (argc >= 4 && std::strcmp(argv[1], nl::capture::kTimedCommand) == 0)
     return nl::capture::run_timed_command(argv[2], argv + 3);
   if (argc == 4 && std::strcmp(argv[1], nl::store::kSqlWorker) == 0)

@@ -1,5 +1,6 @@
 #include "collect/process.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -113,12 +114,17 @@ bool open_session(const char* folder) {
   return true;
 }
 
-/// <process id>-<time>: no other process of the recording has the name.
+/// <process id>-<time>. In another container a process may have the same number: then a later time is taken.
 bool make_own_folder(const char* folder) {
-  const int bytes =
-      snprintf(process.folder, sizeof process.folder, "%s/%ld-%llx", folder, static_cast<long>(getpid()),
-               static_cast<unsigned long long>(wire::clock_ns(CLOCK_MONOTONIC)));
-  return bytes < PATH_MAX && mkdir(process.folder, 0700) == 0;
+  for (int tries = 0; tries < 100; tries++) {
+    const int bytes =
+        snprintf(process.folder, sizeof process.folder, "%s/%ld-%llx", folder, static_cast<long>(getpid()),
+                 static_cast<unsigned long long>(wire::clock_ns(CLOCK_MONOTONIC)));
+    if (bytes >= PATH_MAX) return false;
+    if (mkdir(process.folder, 0700) == 0) return true;
+    if (errno != EEXIST) return false;
+  }
+  return false;
 }
 
 bool lock_process_file(int fd) {

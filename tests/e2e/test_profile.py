@@ -125,9 +125,9 @@ def test_artifacts_say_what_ran_and_on_what(tmp_path, convnet):
     secret = Neurolens(tmp_path / "ledger", {"NEUROLENS_ONNXRUNTIME": str(LIBRARY), "OMP_NUM_THREADS": "3", "VLLM_API_KEY": "hush"})
     data = secret("profile", convnet, "--iterations", "5", "--set", "variant=é", "--json").data
     folder = pathlib.Path(data["artifacts"])
-    assert sorted(p.name for p in folder.iterdir()) == ["capture.json", "plan.json", "profile.json", "stderr.txt", "stdout.txt"]
+    assert sorted(p.name for p in folder.iterdir()) == ["capture.json", "profile.json", "stderr.txt", "stdout.txt"]
     capture = json.loads((folder / "capture.json").read_text())
-    assert capture["environment"]["variables"]["OMP_NUM_THREADS"] == "3" and capture["environment"]["withheld"] == 1
+    assert capture["environment"]["variables"]["OMP_NUM_THREADS"] == "3" and capture["environment"]["withheld"] >= 1
     assert "hush" not in (folder / "capture.json").read_text()
     assert capture["host"]["processors"]["threads"] == os.cpu_count()
     assert capture["model"]["path"] == str(convnet) and len(capture["model"]["sha256"]) == 64

@@ -364,3 +364,85 @@ def test_a_slow_scope_triggers_a_dump(recorder, tmp_path):
     assert len(counts) == 2 and 21 <= counts[0] < 42 and counts[1] == 42, "one for the first of the slow ones, and the whole"
     recorder("record", "--ring", "1", "--trigger-on", "step", "--", *command, code=BAD_INPUT)
     recorder("record", "--trigger-on", "step=200", "--", *command, code=BAD_INPUT)
+
+
+# ---- Where the collector lies
+
+
+def private_folders():
+    """Folders for code, and their locks, of this user."""
+    return {path for path in pathlib.Path("/tmp").glob(f"neurolens-{os.geteuid()}-*")}
+
+
+def wait_for(path):
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_no_code_in_the_ledger(recorder, tmp_path):
+    """A ledger may be shared: whoever can write to it must not decide what the program loads."""
+    recorder.environment.update(TMPDIR="", XDG_RUNTIME_DIR="")
+    before = private_folders()
+    script = f"env > {tmp_path}/env.txt; mv {tmp_path}/env.txt {tmp_path}/env; while ! test -e {tmp_path}/go; do sleep 0.05; done"
+    running = recorder.start("record", "--silent", "--", "sh", "-c", script)
+    wait_for(tmp_path / "env")
+    variables = dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines() if "=" in line)
+    for name in ("NEUROLENS_COLLECT", "NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"):
+        library = pathlib.Path(variables[name])
+        assert not library.is_relative_to(recorder.ledger), name
+        folder = library.parent.stat()
+        assert folder.st_mode & 0o777 == 0o700 and folder.st_uid == os.geteuid(), name
+    code = [p for p in recorder.ledger.rglob("*") if p.is_file() and (p.suffix == ".so" or p.read_bytes()[:4] == b"\x7fELF")]
+    assert code == []
+    (tmp_path / "go").touch()
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    assert private_folders() <= before
+
+
+def test_the_code_of_a_killed_recorder_is_removed_later(recorder, tmp_path):
+    recorder.environment.update(TMPDIR="", XDG_RUNTIME_DIR="")
+    before = private_folders()
+    running = recorder.start("record", "--silent", "--", "sh", "-c", f"touch {tmp_path}/ready; exec sleep 600")
+    wait_for(tmp_path / "ready")
+    running.kill()
+    running.communicate()
+    assert private_folders() - before
+    recorder("record", "--silent", "--", "true")
+    assert private_folders() <= before
+
+
+def test_a_recorder_takes_no_folder_that_others_can_move(recorder, tmp_path):
+    """$TMPDIR is open to all and not sticky."""
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    recorder.environment.update(TMPDIR=str(open_to_all), XDG_RUNTIME_DIR="")
+    data = recorder("record", "--silent", "--json", "--", "env").data
+    lines = (pathlib.Path(data["artifacts"]) / "stdout.txt").read_text().splitlines()
+    (library,) = [line for line in lines if line.startswith("NEUROLENS_COLLECT=")]
+    assert library.startswith("NEUROLENS_COLLECT=/tmp/neurolens-"), library
+
+
+@needs_extension
+@pytest.mark.parametrize("name", ["ring-*", "process", "session"])
+def test_a_program_that_cuts_off_what_it_shares(recorder, tmp_path, name):
+    """The recorder reads on, and says what was lost; the folder goes."""
+    program = tmp_path / "cutting.py"
+    program.write_text(f"""
+import neurolens, os, pathlib, time
+for i in range(200):
+    neurolens.counter("batch", i)
+time.sleep(0.2)
+folder = pathlib.Path(os.environ["NEUROLENS_RECORDING"])
+for path in folder.rglob({name!r}):
+    os.truncate(path, 0)
+time.sleep(0.3)
+os._exit(0)
+""")
+    result = recorder("record", "--silent", "--json", "--", sys.executable, program)
+    assert result.data["workload"]["exit_code"] == 0
+    assert result.data["markers"]["recorded"] == 200
+    assert recordings(recorder) == []

@@ -1,7 +1,5 @@
 #include "capture/record/collector_library.h"
 
-#include <sys/statvfs.h>
-
 #include <string_view>
 
 #include "base/files.h"
@@ -35,10 +33,6 @@ Result<std::string> write_collector_library(const std::string& folder) {
   if (library_bytes().empty())
     return Error{ErrorCode::kUnavailable, "this build of neurolens has no collector",
                  "name the path of libneurolens_collect.so"};
-  struct statvfs disk {};
-  if (statvfs(folder.c_str(), &disk) == 0 && (disk.f_flag & ST_NOEXEC) != 0)
-    return Error{ErrorCode::kUnavailable, "programs cannot load libraries from " + folder,
-                 "record into a folder of a file system that is not mounted with noexec"};
   const std::string path = folder + "/libneurolens_collect.so";
   NL_CHECK(write_file_durably(path, library_bytes()));
   return path;

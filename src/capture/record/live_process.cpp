@@ -16,12 +16,16 @@ template <class T>
 std::optional<Mapped<T>> Mapped<T>::open(const std::string& path, size_t bytes) {
   void* const memory = wire::open_mapped(path.c_str(), bytes);
   if (memory == nullptr) return std::nullopt;
-  return Mapped(memory, bytes);
+  Mapped mapped(memory, bytes);
+  if (!mapped.guard_->is_on()) return std::nullopt;
+  return mapped;
 }
 
 template <class T>
 Mapped<T>::~Mapped() {
-  if (memory_ != nullptr) munmap(memory_, bytes_);
+  if (memory_ == nullptr) return;
+  guard_.reset();  // first: the address may soon be another one's
+  munmap(memory_, bytes_);
 }
 
 template class Mapped<wire::SessionHeader>;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mapping_guard.h"
 #include "base/result.h"
 #include "wire/live.h"
 #include "wire/recording.h"
@@ -15,22 +16,27 @@
 
 namespace nl::capture {
 
-/// Memory of a mapped file.
+/// Memory of a mapped file. The workload may cut the file off at any time: what is missing reads as zeros.
 template <class T>
 class Mapped {
  public:
   static std::optional<Mapped> open(const std::string& path, size_t bytes);
-  Mapped(Mapped&& other) noexcept : memory_(other.memory_), bytes_(other.bytes_) { other.memory_ = nullptr; }
+  Mapped(Mapped&& other) noexcept
+      : memory_(other.memory_), bytes_(other.bytes_), guard_(std::move(other.guard_)) {
+    other.memory_ = nullptr;
+  }
   Mapped& operator=(Mapped&&) = delete;
   ~Mapped();
   T* operator->() const { return static_cast<T*>(memory_); }
   T& operator*() const { return *static_cast<T*>(memory_); }
   size_t bytes() const { return bytes_; }
+  bool is_cut() const { return guard_->is_cut(); }
 
  private:
-  Mapped(void* memory, size_t bytes) : memory_(memory), bytes_(bytes) {}
+  Mapped(void* memory, size_t bytes) : memory_(memory), bytes_(bytes) { guard_.emplace(memory, bytes); }
   void* memory_;
   size_t bytes_;
+  std::optional<MappingGuard> guard_;
 };
 
 using Losses = std::array<uint64_t, wire::kLossCount>;

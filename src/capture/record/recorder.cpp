@@ -12,6 +12,7 @@
 
 #include "base/checked_thread.h"
 #include "base/files.h"
+#include "base/private_folder.h"
 #include "capture/record/collector_library.h"
 #include "capture/record/ring_chunks.h"
 #include "wire/clock_pair.h"
@@ -69,7 +70,9 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options
   NL_TRY(auto session, open_session(live + "/session"));
   std::unique_ptr<Recorder> recorder(new Recorder(options, std::move(session)));
   if (options.library.empty()) {
-    NL_TRY(recorder->options_.library, write_collector_library(live));
+    NL_TRY(FolderAside code, make_private_folder(*options.surroundings, PrivateUse::kCode));
+    recorder->code_.emplace(std::move(code));
+    NL_TRY(recorder->options_.library, write_collector_library(recorder->code_->path()));
   }
   NL_TRY(auto segments, Segments::create({options.folder, options.limit_bytes, options.is_flight_recorder}));
   recorder->segments_ = std::move(segments);
@@ -147,6 +150,7 @@ Result<uint64_t> Recorder::drain(LiveProcess& process) {
   for (uint32_t i = 0; i < rings.size(); i++) {
     LiveRing& ring = *rings[i];
     const bool was_damaged = ring.is_damaged;
+    ring.is_damaged = was_damaged || ring.memory.is_cut();
     move_to_place(process, i, ring);
     while (take_chunks(ring, process.number(), i, heads[i], add)) {
       taken_.push_back(&ring);

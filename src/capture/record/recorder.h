@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/aside.h"
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/result.h"
@@ -100,6 +101,7 @@ class Recorder {
 
   RecorderOptions options_;
   Mapped<wire::SessionHeader> session_;
+  std::optional<FolderAside> code_;  ///< holds the library
   std::optional<Segments> segments_;
   std::vector<std::unique_ptr<LiveProcess>> processes_;
   std::map<std::string, ProcessPlace> places_;  ///< of all processes seen, by key

@@ -5,6 +5,7 @@
 #include "base/decimal.h"
 #include "base/files.h"
 #include "base/path_text.h"
+#include "base/private_folder.h"
 #include "capture/document.h"
 #include "capture/model_passes.h"
 
@@ -118,12 +119,14 @@ Result<capture::InputOptions> input_options(const json& parameters) {
 Result<MeasuredProfile> profile_onnx(const Context& context, const json& parameters,
                                      const std::string& folder) {
   NL_TRY(const capture::PassPlan plan, plan_of(*context.environment, parameters, folder));
-  NL_CHECK(write_file_durably(folder + "/plan.json", capture::plan_json(plan).dump(1)));
+  NL_TRY(const FolderAside own, make_private_folder(*context.environment, PrivateUse::kFiles));
+  const std::string plan_path = own.path() + "/plan.json";
+  NL_CHECK(write_file_durably(plan_path, capture::plan_json(plan).dump(1)));
   std::error_code failed;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
   if (failed) return errno_error("cannot find", "/proc/self/exe", failed.value());
-  NL_TRY(const auto end,
-         run_measuring(context, {self, capture::kModelProcess, folder}, folder, parameters["time_limit"]));
+  NL_TRY(const auto end, run_measuring(context, {self, capture::kModelProcess, plan_path, folder}, folder,
+                                       parameters["time_limit"]));
   NL_TRY(const json passes, capture::read_passes(folder));
   NL_TRY(const bool renamed, rename_to_new(passes["profile"].get<std::string>(), folder + "/profile.json"));
   if (!renamed) return Error{ErrorCode::kInternal, "the profile exists already"};

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/json_schema.h"
 #include "base/path_text.h"
+#include "base/private_folder.h"
 #include "base/process.h"
 #include "base/small_json.h"
 #include "base/text.h"
@@ -140,9 +141,12 @@ Result<MeasuredProfile> profile_python(const Context& context, const json& param
                                        const std::string& framework, const std::string& folder) {
   NL_TRY(const json plan, python_plan_of(*context.environment, parameters, framework));
   NL_TRY(const std::string python, find_python(*context.environment, parameters));
-  NL_CHECK(write_file_durably(folder + "/plan.json", plan.dump(1)));
-  const std::vector<std::string> command = {python, "-m", "neurolens._profile_target", folder,
-                                            std::to_string(::getpid())};
+  // It says which script is run with which arguments: nobody else may change it, or see it later.
+  NL_TRY(const FolderAside own, make_private_folder(*context.environment, PrivateUse::kFiles));
+  const std::string plan_path = own.path() + "/plan.json";
+  NL_CHECK(write_file_durably(plan_path, plan.dump(1)));
+  const std::vector<std::string> command = {
+      python, "-m", "neurolens._profile_target", folder, std::to_string(::getpid()), plan_path};
   const auto end = run_measuring(context, command, folder, parameters["time_limit"]);
   if (!end) return with_package_hint(end.error(), python);
   NL_TRY(const json passes, checked_passes(folder));
