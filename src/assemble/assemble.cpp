@@ -10,6 +10,7 @@
 #include "base/aside.h"
 #include "base/call_control.h"
 #include "base/files.h"
+#include "base/permissions.h"
 #include "store/bundle_writer.h"
 #include "store/open_run.h"
 #include "store/run_views.h"
@@ -270,7 +271,8 @@ Result<void> build_derived(const store::OpenRun& run) {
   const std::string& derived = run.place().derived;
   const std::string folder = store::derived_folder(derived);
   store::remove_derived_left_overs(derived);
-  NL_CHECK(make_folders(derived));
+  NL_CHECK(make_shared_folders(parent_folder(derived)));
+  NL_CHECK(make_trusted_folder(derived));
   NL_TRY(FolderAside aside, FolderAside::create(derived + "/" + store::kDerivedAside));
   const std::string temp = aside.path() + "/temp";
   NL_CHECK(make_folders(temp));

@@ -9,6 +9,7 @@
 
 #include "base/aside.h"
 #include "base/files.h"
+#include "base/permissions.h"
 
 namespace nl::fingerprint {
 namespace {
@@ -164,6 +165,7 @@ Result<void> PivotIndex::build(const RowBlock& block, const std::string& rows_pa
   NL_CHECK(file.write(bytes_of(ends)));
   NL_CHECK(file.write(bytes_of(distances)));
   NL_CHECK(file.finish(path_of(rows_path), true));
+  share_file(path_of(rows_path));
   return {};
 }
 

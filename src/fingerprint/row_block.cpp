@@ -13,6 +13,8 @@
 #include "base/aside.h"
 #include "base/call_control.h"
 #include "base/files.h"
+#include "base/mapping_guard.h"
+#include "base/permissions.h"
 
 namespace nl::fingerprint {
 namespace {
@@ -95,8 +97,10 @@ class Locked {
  public:
   /// Waits for the lock, unless the call is cancelled meanwhile. Some file systems have none.
   static Result<Locked> open(const std::string& path, int flags, int lock) {
-    Locked file(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+    const bool is_new = (flags & O_CREAT) != 0 && !path_exists(path);
+    Locked file(::open(path.c_str(), flags | O_CLOEXEC, 0600));
     if (file.fd_ < 0) return errno_error("cannot open", path, errno);
+    if (is_new) share_file(path);
     while (::flock(file.fd_, lock | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
       NL_CHECK(check_cancelled());
       ::usleep(kLookAgainUs);
@@ -187,8 +191,12 @@ Result<RowBlock> RowBlock::open(const std::string& path) {
   void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd(), 0);
   if (mapped == MAP_FAILED) return errno_error("cannot map", path, errno);
   RowBlock block;
+  auto guard = std::make_shared<MappingGuard>(mapped, size);
   block.bytes_ = std::shared_ptr<const char>(static_cast<const char*>(mapped),
-                                             [mapped, size](const char*) { ::munmap(mapped, size); });
+                                             [mapped, size, guard](const char*) mutable {
+                                               guard.reset();
+                                               ::munmap(mapped, size);
+                                             });
   Header header;
   std::memcpy(&header, mapped, sizeof(header));
   const Header expected = header_of(header.mask);
@@ -251,6 +259,7 @@ Result<void> write_rows(const std::string& path, Mask mask, size_t count,
   }
   NL_CHECK(file.write(text));
   NL_CHECK(file.finish(path, true));
+  share_file(path);
   return {};
 }
 

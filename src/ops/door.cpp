@@ -8,6 +8,7 @@
 
 #include "base/call_control.h"
 #include "base/json_schema.h"
+#include "base/permissions.h"
 #include "ops/budget.h"
 
 namespace nl::ops {
@@ -105,6 +106,12 @@ Result<Outcome> run_in_scope(const Operation& operation, const json& parameters,
   return outcome;
 }
 
+/// Somebody else can change or remove what was written.
+void say_whose_ledger(const std::string& folder, Outcome& outcome) {
+  const std::string owner = other_owner(folder);
+  if (!owner.empty()) outcome.warnings.push_back(fmt::format("the ledger belongs to {}: {}", owner, folder));
+}
+
 Result<Outcome> checked_call(std::string_view name, json parameters, Context& context) {
   const Operation* const operation = find_operation(name);
   if (operation == nullptr)
@@ -115,6 +122,7 @@ Result<Outcome> checked_call(std::string_view name, json parameters, Context& co
   fill_defaults(parameters_schema(*operation)["properties"], parameters);
   NL_CHECK(check_rights(*operation, parameters, context));
   NL_TRY(auto outcome, run_in_scope(*operation, parameters, context));
+  if (effect_of(*operation, parameters) != Effect::kRead) say_whose_ledger(context.ledger_folder, outcome);
   if (parameters.contains("budget"))
     NL_CHECK(cut_to_budget(*operation, parameters["budget"], context, outcome));
   return outcome;

@@ -9,6 +9,7 @@
 
 #include "base/call_control.h"
 #include "base/files.h"
+#include "base/permissions.h"
 #include "base/sha256.h"
 #include "store/read_counts.h"
 #include "store/run_document.h"
@@ -42,12 +43,20 @@ Result<RunIndex> open_anew(const std::string& path) {
   return open_patiently(path);
 }
 
+/// What a full disk gives, or one that fails: the answer can still be worked out without it. Damage names a
+/// call that mends it.
+bool is_of_disk(const Error& error) {
+  return error.code == ErrorCode::kIo && error.calls.empty();
+}
+
 /// What cannot be read is as good as lost: the index is only a cache.
-Result<RunIndex> open_index(const LedgerAccess& access) {
+Result<RunIndex> open_index(LedgerAccess& access) {
   const std::string& path = access.index_path;
   if (access.index == SqliteAccess::kReadWrite) {
     auto index = open_patiently(path);
-    return is_damaged(index) ? open_anew(path) : std::move(index);
+    if (is_damaged(index)) index = open_anew(path);
+    if (index || !is_of_disk(index.error())) return index;
+    access.index = SqliteAccess::kMemory;
   }
   if (access.index == SqliteAccess::kReadOnly) {
     auto index = RunIndex::open(path, SqliteAccess::kReadOnly, kBusyMs);
@@ -59,6 +68,14 @@ Result<RunIndex> open_index(const LedgerAccess& access) {
     if (index) return index;
   }
   return RunIndex::open(path, SqliteAccess::kMemory, kBusyMs);
+}
+
+/// Its files were written for us alone. Artefacts stay so: the output of programs, and exports that have the
+/// environment of a workload in them.
+void share_bundle(const std::string& bundle, const std::string& runs) {
+  const std::string artifacts = bundle + "/artifacts";
+  share_tree(bundle, runs, artifacts);
+  if (::chmod(artifacts.c_str(), 0700) == 0) share_tree(artifacts, artifacts);
 }
 
 int64_t modified_ns(const std::string& path) {
@@ -97,9 +114,10 @@ Result<Ledger> Ledger::open(const std::string& folder, bool catches_up, const En
   if (is_damaged(caught_up)) {
     NL_CHECK(ledger.reindex());
     report_notice("the index of the ledger was damaged; it has been rebuilt");
-  } else {
-    NL_CHECK(caught_up);
+    return ledger;
   }
+  if (!caught_up && is_of_disk(caught_up.error())) caught_up = ledger.reindex_in_memory();
+  NL_CHECK(caught_up);
   return ledger;
 }
 
@@ -136,6 +154,7 @@ Result<void> Ledger::index_touched() {
 }
 
 Result<void> Ledger::reindex_in_memory() {
+  access_.index = SqliteAccess::kMemory;
   NL_TRY(index_, RunIndex::open(access_.index_path, SqliteAccess::kMemory, kBusyMs));
   NL_CHECK(reindex());
   return {};
@@ -171,7 +190,7 @@ bool Ledger::has(const std::string& run_id) const {
 
 Result<Staging> Ledger::new_staging() {
   NL_CHECK(may_write());
-  NL_CHECK(make_folders(folder_ + "/staging"));
+  NL_CHECK(make_shared_folders(folder_ + "/staging"));
   NL_TRY(FolderAside folder, FolderAside::create(folder_ + "/staging/"));
   Staging staging(std::move(folder));
   NL_CHECK(make_folders(staging.bundle()));
@@ -180,6 +199,7 @@ Result<Staging> Ledger::new_staging() {
 }
 
 Result<bool> Ledger::publish(const Staging& staging, const std::string& run_id) {
+  share_bundle(staging.bundle(), folder_ + "/runs");
   NL_CHECK(sync_path(staging.bundle()));
   NL_TRY(const bool is_new, rename_to_new(staging.bundle(), run_folder(run_id)));
   if (is_new) NL_CHECK(sync_path(folder_ + "/runs"));
@@ -223,8 +243,10 @@ Result<void> Ledger::record(const std::string& run_id, const Receipt& given) {
 
 Result<void> Ledger::keep(const std::string& run_id) {
   if (access_.refusal) return {};  // nothing there will be dropped either
-  NL_TRY(const bool changed, state_.keep(run_id));
-  return changed ? catch_up() : Result<void>();
+  const auto changed = state_.keep(run_id);
+  if (!changed && is_of_disk(changed.error())) return {};  // whoever asked gets an answer all the same
+  NL_CHECK(changed);
+  return *changed ? catch_up() : Result<void>();
 }
 
 Result<std::string> Ledger::latest(int64_t back) {
@@ -242,7 +264,7 @@ Result<std::string> Ledger::latest(int64_t back) {
 /// brings the index up to date meanwhile either waits for our transaction or looks again, and never keeps a
 /// run that is gone.
 Result<void> Ledger::drop(const std::string& run_id) {
-  NL_CHECK(make_folders(folder_ + "/staging"));
+  NL_CHECK(make_shared_folders(folder_ + "/staging"));
   NL_TRY(const FolderAside aside, FolderAside::create(folder_ + "/staging/"));
   NL_TRY(auto transaction, index_.transaction());
   if (path_exists(run_folder(run_id))) NL_CHECK(rename_to_new(run_folder(run_id), aside.path() + "/dropped"));

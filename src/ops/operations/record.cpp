@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include "base/aside.h"
 #include "base/files.h"
 #include "base/path_text.h"
+#include "base/permissions.h"
 #include "capture/document.h"
 #include "capture/gpu_telemetry.h"
 #include "capture/record/recorder.h"
@@ -78,6 +80,9 @@ std::string recordings_folder(const Context& context) {
 Result<std::string> new_folder(const Context& context) {
   const std::string folder =
       fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), unique_text());
+  NL_CHECK(make_shared_folders(recordings_folder(context)));
+  // Of the caller alone, even if the ledger is shared: what the program says, and the memory that it shares.
+  if (::mkdir(folder.c_str(), 0700) != 0) return errno_error("cannot create folder", folder, errno);
   NL_CHECK(make_folders(folder + "/artifacts"));
   return folder;
 }
@@ -280,12 +285,13 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
   return outcome;
 }
 
-/// What is still being recorded is left alone.
+/// What is still being recorded is left alone, and what another user recorded is left to that user.
 Result<Outcome> recover_all(Context& context, store::Ledger& ledger) {
   Outcome outcome;
   outcome.data = {{"runs", json::array()}};
   for (const std::string& name : list_folder(recordings_folder(context))) {
     const std::string folder = recordings_folder(context) + "/" + name;
+    if (!other_owner(folder).empty()) continue;
     const auto end = capture::recover(folder + "/markers");
     if (!end && end.error().code == ErrorCode::kConflict) continue;
     auto recording = end ? import_recording(context, ledger, folder, *end, recovered_samples(folder))
@@ -312,6 +318,7 @@ Result<Outcome> dump_all(const Context& context) {
 
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_CHECK(ledger.may_write());
   if (parameters.value("recover", false)) return recover_all(context, ledger);
   if (parameters.value("dump", false)) return dump_all(context);
   if (!parameters.contains("command") || parameters["command"].empty())

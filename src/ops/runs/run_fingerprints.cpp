@@ -1,15 +1,15 @@
 #include "ops/runs/run_fingerprints.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <unordered_map>
 
 #include "base/files.h"
+#include "base/permissions.h"
+#include "base/private_folder.h"
 #include "ops/runs/run_measures.h"
 
 namespace nl::ops {
@@ -141,26 +141,6 @@ Result<SearchedBlock> open_block(Context& context, const std::string& path, bool
   return SearchedBlock{std::move(rows), std::move(index)};
 }
 
-/// A folder for rows that cannot be kept; it goes with the object.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> make() {
-    std::string path = std::filesystem::temp_directory_path() / "neurolens-fingerprints-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return errno_error("cannot make", path, errno);
-    return TemporaryFolder(path);
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    if (!path_.empty()) remove_tree(path_);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
 class Filling {
  public:
   Filling(Context& context, store::Ledger& ledger)
@@ -171,23 +151,19 @@ class Filling {
 
   Result<LedgerFingerprints> run() {
     if (may_write_) {
-      NL_CHECK(make_folders(folder_));
+      may_write_ = make_shared_folders(folder_).has_value();
       drop_other_versions();
     }
     NL_TRY(Wanted wanted, Wanted::of(ledger_));
     open_blocks(folder_, wanted);
     const auto missing = wanted.missing();
-    std::optional<TemporaryFolder> temporary;
     if (!missing.empty()) {
-      if (!may_write_) {
-        NL_TRY(auto made, TemporaryFolder::make());
-        temporary.emplace(std::move(made));
-      }
       out_.blocks.clear();
-      NL_CHECK(add_missing(missing, temporary ? temporary->path() : folder_));
+      if (!may_write_) NL_CHECK(make_temporary());
+      NL_CHECK(add_missing(missing));
       wanted.start_over();
       open_blocks(folder_, wanted);
-      if (temporary) open_blocks(temporary->path(), wanted);
+      if (temporary_) open_blocks(temporary_->path(), wanted);
     }
     out_.runs = wanted.found();
     return std::move(out_);
@@ -216,12 +192,19 @@ class Filling {
     }
   }
 
-  Result<void> add_missing(const std::vector<RowKey>& missing, const std::string& folder) {
+  /// For rows that cannot be kept, because the ledger is only read or its disk is full.
+  Result<void> make_temporary() {
+    NL_TRY(auto made, make_private_folder(*context_.environment, PrivateUse::kFiles));
+    temporary_.emplace(std::move(made));
+    return {};
+  }
+
+  Result<void> add_missing(const std::vector<RowKey>& missing) {
     for (size_t i = 0; i < missing.size(); i++) {
       if (context_.cancelled()) return cancelled_error();
       context_.progress({"fingerprints", static_cast<double>(i) / static_cast<double>(missing.size())});
       add(missing[i]);
-      if (i % kRunsAtOnce == kRunsAtOnce - 1 || i + 1 == missing.size()) NL_CHECK(write(folder));
+      if (i % kRunsAtOnce == kRunsAtOnce - 1 || i + 1 == missing.size()) NL_CHECK(write());
     }
     return {};
   }
@@ -237,10 +220,18 @@ class Filling {
     out_.computed++;
   }
 
-  Result<void> write(const std::string& folder) {
+  Result<void> write() {
     for (const auto& [mask, rows] : rows_) {
-      const std::string path = fmt::format("{}/{:08x}{}", folder, mask, kRowsEnd);
-      NL_CHECK(fingerprint::append_rows(path, mask, rows));
+      const auto append = [&, mask = mask, &rows = rows] {
+        const std::string& folder = temporary_ ? temporary_->path() : folder_;
+        return fingerprint::append_rows(fmt::format("{}/{:08x}{}", folder, mask, kRowsEnd), mask, rows);
+      };
+      auto appended = append();
+      if (!appended && appended.error().code == ErrorCode::kIo && !temporary_) {
+        NL_CHECK(make_temporary());
+        appended = append();
+      }
+      NL_CHECK(appended);
     }
     rows_.clear();
     return {};
@@ -250,6 +241,7 @@ class Filling {
   store::Ledger& ledger_;
   std::string folder_;
   bool may_write_;
+  std::optional<FolderAside> temporary_ = {};
   LedgerFingerprints out_;
   std::map<Mask, std::vector<NewRow>> rows_;
 };

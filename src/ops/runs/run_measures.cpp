@@ -5,6 +5,7 @@
 #include "analyze/metrics/definitions.h"
 #include "base/call_control.h"
 #include "base/files.h"
+#include "base/permissions.h"
 #include "base/sha256.h"
 #include "ops/runs/named_analysis.h"
 #include "store/run_views.h"
@@ -190,13 +191,15 @@ Result<void> write_aside(const NamedRun& run, const std::string& path, const jso
   NL_TRY(NewFile file, NewFile::create(run.place().derived + "/" + store::kDerivedAside));
   NL_CHECK(file.write(kept_text(document)));
   NL_CHECK(file.finish(path, true));
+  share_file(path);
   return {};
 }
 
 /// The figures come last: whoever sees them finds the tables.
 Result<void> keep(const NamedRun& run, const Measures& measures) {
   const std::string folder = folder_of(run);
-  NL_CHECK(make_folders(folder));
+  NL_CHECK(make_trusted_folder(run.bundle + "/derived"));
+  NL_CHECK(make_shared_folders(folder));
   NL_CHECK(write_aside(run, folder + kTablesFile, measures.tables));
   NL_CHECK(write_aside(run, folder + kFiguresFile, measures.figures));
   const std::string derived = run.place().derived + "/";
