@@ -1,6 +1,7 @@
 #include "capture/document.h"
 
 #include "base/files.h"
+#include "base/redact.h"
 #include "base/sha256.h"
 #include "capture/capabilities.h"
 #include "capture/run/host.h"
@@ -35,7 +36,8 @@ Result<nlohmann::json> file_json(const std::string& path) {
 }
 
 std::string document_text(const nlohmann::json& document) {
-  const std::string text = document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text =
+      without_secrets(document).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   return "{\n \"schema\": \"neurolens.capture/1\"," + text.substr(1) + "\n";
 }
 

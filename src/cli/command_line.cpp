@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/redact.h"
 #include "base/safe_text.h"
 #include "base/text.h"
 #include "cli/completion.h"
@@ -417,9 +418,11 @@ std::vector<std::unique_ptr<Command>> add_commands(CLI::App& app, GlobalOptions&
   return commands;
 }
 
+/// For receipts and reports, so without secrets.
 std::string joined(int argc, char** argv) {
   std::string text;
-  for (int i = 0; i < argc; i++) text += (i == 0 ? "" : " ") + std::string(argv[i]);
+  for (const std::string& word : without_secrets(std::vector<std::string>(argv, argv + argc)))
+    text += (text.empty() ? "" : " ") + word;
   return text;
 }
 

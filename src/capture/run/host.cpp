@@ -11,7 +11,9 @@
 
 #include "base/decimal.h"
 #include "base/files.h"
+#include "base/path_text.h"
 #include "base/process.h"
+#include "base/redact.h"
 #include "base/text.h"
 
 namespace nl::capture {
@@ -220,12 +222,12 @@ constexpr std::array kPrefixes = {
     "TRITON_", "TF_NUM_", "TF_ENABLE_", "TF_XLA_",   "TF_GPU_",   "TF_CPP_", "XLA_",          "JAX_",
     "HIP_",    "ROCR_",   "HSA_",       "MIOPEN_",   "RCCL_",     "VLLM_",   "SGLANG_",       "SGL_",
     "TRT_",    "TRTLLM_", "OV_",        "OPENVINO_", "MALLOC_",   "GLIBC_",  "TRANSFORMERS_", "NEUROLENS_"};
-constexpr std::array kNames = {"LD_LIBRARY_PATH",   "LD_PRELOAD",     "PATH",         "PYTHONPATH",
-                               "PYTHONHASHSEED",    "PYTHONOPTIMIZE", "VIRTUAL_ENV",  "RANK",
-                               "LOCAL_RANK",        "WORLD_SIZE",     "SLURM_JOB_ID", "SLURM_NTASKS",
-                               "CONDA_DEFAULT_ENV", "SLURM_PROCID",   "TZ",           "LANG"};
-constexpr std::array kSecretWords = {"KEY",        "TOKEN", "SECRET", "PASS",
-                                     "CREDENTIAL", "AUTH",  "COOKIE", "SIGNATURE"};
+constexpr std::array kNames = {"LD_PRELOAD", "PYTHONHASHSEED", "PYTHONOPTIMIZE", "RANK",
+                               "LOCAL_RANK", "WORLD_SIZE",     "SLURM_JOB_ID",   "SLURM_NTASKS",
+                               "TZ",         "LANG",           "SLURM_PROCID",   "CONDA_DEFAULT_ENV"};
+constexpr std::array kWithheldWords = {"KEY", "TOKEN",  "SECRET",    "PASS",  "CREDENTIAL", "AUTH",
+                                       "PWD", "COOKIE", "SIGNATURE", "LOGIN", "USER"};
+constexpr size_t kMostValueBytes = 256;
 
 bool is_listed(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
@@ -234,8 +236,13 @@ bool is_listed(std::string_view name) {
 }
 
 bool speaks_of_a_secret(std::string_view name) {
-  return std::any_of(kSecretWords.begin(), kSecretWords.end(),
+  return std::any_of(kWithheldWords.begin(), kWithheldWords.end(),
                      [name](const char* word) { return has_part(name, word); });
+}
+
+/// A setting is short and holds neither a place of the machine nor one of the network.
+bool is_setting(std::string_view value) {
+  return value.size() <= kMostValueBytes && !has_part(value, "/") && !has_part(value, "@");
 }
 
 /// What git says of a folder, without touching it.
@@ -306,10 +313,12 @@ json describe_environment(const std::vector<std::string>& variables) {
     const size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
     if (equals == std::string::npos || !is_listed(name)) continue;
-    if (speaks_of_a_secret(name)) {
+    std::string value = variable.substr(equals + 1);
+    if (name == "LD_PRELOAD") value = base_name(value);
+    if (speaks_of_a_secret(name) || !is_setting(value)) {
       withheld++;
     } else {
-      kept[name] = variable.substr(equals + 1);
+      kept[name] = without_secrets(std::string_view(value));
     }
   }
   return {{"variables", kept}, {"withheld", withheld}};

@@ -22,8 +22,9 @@ nlohmann::json describe_gpus(const Environment& surroundings);
 /// Commit, branch and number of changed files of the folder's git checkout; null if it is none.
 nlohmann::json describe_checkout(const Environment& surroundings, const std::string& folder);
 
-/// The variables that change how inference runs, from an allow-list by name; one whose name speaks of a
-/// secret never. {"variables": {}, "withheld": n}, where n counts those only their name kept out.
+/// The variables that change how inference runs, from an allow-list by name; never one whose name speaks of a
+/// secret, and none that holds a path or an address. {"variables": {}, "withheld": n}, where n counts those
+/// of the list that were left out.
 nlohmann::json describe_environment(const std::vector<std::string>& variables);
 
 }  // namespace nl::capture

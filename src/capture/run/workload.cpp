@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "base/redact.h"
 #include "wire/clock_pair.h"
 
 namespace nl::capture {
@@ -99,7 +100,7 @@ nlohmann::json process_json(const ProcessEnd& process) {
 
 nlohmann::json workload_json(const WorkloadOptions& options, const WorkloadEnd& end) {
   nlohmann::json json = process_json(end.process);
-  json.update({{"command", options.command},
+  json.update({{"command", without_secrets(options.command)},
                {"started_unix_ns", end.started_unix_ns},
                {"stdout_bytes", end.output_bytes},
                {"stderr_bytes", end.error_bytes},

@@ -23,6 +23,7 @@
 #include "base/checked_thread.h"
 #include "base/files.h"
 #include "base/path_text.h"
+#include "base/redact.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "capture/tools/convert_report.h"
@@ -231,7 +232,22 @@ Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& i
 }
 
 store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
-  return {store::unix_now_ns(), path, context.command, host_name(), context.principal, on_the_way};
+  return {store::unix_now_ns(),
+          without_secrets(std::string_view(path)),
+          without_secrets(std::string_view(context.command)),
+          host_name(),
+          context.principal,
+          on_the_way};
+}
+
+/// Whatever a source says of the run as a whole. What its events say are facts, and stay.
+void remove_secrets(model::RunInfo& info) {
+  info.extensions = without_secrets(info.extensions);
+  for (auto& [name, version] : info.versions) version = without_secrets(std::string_view(version));
+  for (auto& [key, value] : info.labels) value = without_secrets(std::string_view(value));
+  for (std::string& flag : info.flags) flag = without_secrets(std::string_view(flag));
+  info.tool = without_secrets(std::string_view(info.tool));
+  info.tool_version = without_secrets(std::string_view(info.tool_version));
 }
 
 class Importer {
@@ -310,6 +326,7 @@ class Importer {
     if (!read) NL_CHECK(input.source->unchanged());  // that the file has changed is the better message
     NL_CHECK(read);
     NL_CHECK(input.source->drain());
+    remove_secrets(info);
     if (!info.counts.closes()) {
       return Error{ErrorCode::kInternal, "the records do not add up: seen is not stored + folded + dropped"};
     }
@@ -480,7 +497,7 @@ nlohmann::json import_json(const ImportReport& report) {
   for (const auto& table : document["tables"]) bytes += table["bytes"].get<int64_t>();
   return {{"run_id", report.run_id},
           {"created", report.created},
-          {"path", joined(report.paths)},
+          {"path", without_secrets(std::string_view(joined(report.paths)))},
           {"sources", document["sources"].size()},
           {"format", document["sources"][0]["format"]},
           {"counts", document["capture"]["counts"]},

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "base/redact.h"
 #include "capture/document.h"
 #include "capture/run/host.h"
 #include "ops/capture/deep_passes.h"
@@ -228,7 +229,7 @@ Result<Outcome> outcome_of(Context& context, const NamedRun& run, const DeepPlan
                   {"replays", std::move(passes.replays)},
                   {"artifacts", run.bundle + "/artifacts"},
                   {"reports", reports ? json(*reports) : json::array()}};
-  outcome.shown = {{"command", plan.workload.command}};
+  outcome.shown = {{"command", without_secrets(plan.workload.command)}};
   outcome.next = {suggested("analyze", {{"run", short_id(run.run_id)}}),
                   suggested("view", {{"runs", json::array({short_id(run.run_id)})}})};
   return outcome;

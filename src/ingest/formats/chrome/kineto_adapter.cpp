@@ -191,6 +191,19 @@ void describe_clock(const nlohmann::json& envelope, const ChromeFacts& facts, mo
   info.clocks.push_back(clock);
 }
 
+/// Some write their whole environment into it.
+nlohmann::json kept_distribution(const nlohmann::json& distributed) {
+  static const std::set<std::string> kKept = {"backend",    "rank",      "world_size",       "local_rank",
+                                              "group_rank", "pg_count",  "pg_config",        "nccl_version",
+                                              "nodes",      "num_nodes", "local_world_size", "rccl_version"};
+  nlohmann::json kept = nlohmann::json::object();
+  if (!distributed.is_object()) return kept;
+  for (const auto& [key, value] : distributed.items()) {
+    if (kKept.contains(key)) kept[key] = value;
+  }
+  return kept;
+}
+
 /// An allow-list: traces carry user names, job names and whole environments.
 void keep_extensions(const nlohmann::json& envelope, model::RunInfo& info) {
   static const std::set<std::string> kKept = {"schemaVersion", "trace_id", "displayTimeUnit",
@@ -204,7 +217,7 @@ void keep_extensions(const nlohmann::json& envelope, model::RunInfo& info) {
   nlohmann::json left_out = nlohmann::json::array();
   for (const auto& [key, value] : envelope.items()) {
     if (kKept.contains(key)) {
-      kept[key] = kept_json(value);
+      kept[key] = kept_json(key == "distributedInfo" ? kept_distribution(value) : value);
     } else if (!kElsewhere.contains(key) && left_out.size() < 1000) {
       left_out.push_back(key);
     }
