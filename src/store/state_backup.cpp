@@ -11,6 +11,7 @@
 
 #include "base/aside.h"
 #include "base/files.h"
+#include "base/permissions.h"
 #include "base/sha256.h"
 #include "base/small_json.h"
 
@@ -158,6 +159,7 @@ Result<void> back_up_state(State& state, const std::string& folder) {
   NL_CHECK(file.write(hash.hex() + "\n"));
   (void)std::rename((folder + kBackup).c_str(), (folder + kOlderBackup).c_str());  // the first one has none
   NL_CHECK(file.finish(folder + kBackup, true));
+  share_file(folder + kBackup);
   return {};
 }
 

@@ -198,7 +198,8 @@ Result<void> write_aside(const NamedRun& run, const std::string& path, const jso
 /// The figures come last: whoever sees them finds the tables.
 Result<void> keep(const NamedRun& run, const Measures& measures) {
   const std::string folder = folder_of(run);
-  NL_CHECK(make_trusted_folder(run.bundle + "/derived"));
+  NL_CHECK(make_shared_folders(parent_folder(run.place().derived)));
+  NL_CHECK(make_trusted_folder(run.place().derived));
   NL_CHECK(make_shared_folders(folder));
   NL_CHECK(write_aside(run, folder + kTablesFile, measures.tables));
   NL_CHECK(write_aside(run, folder + kFiguresFile, measures.figures));
