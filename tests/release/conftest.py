@@ -1,6 +1,8 @@
 """What tools/release wrote (in dist/, or NEUROLENS_DIST), tried as a stranger would: in an old system, offline, with nothing
 installed. Needs root for chroot, and what `tools/setup --release` installs; a test that lacks something says so."""
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -21,6 +23,15 @@ def package(pattern):
         pytest.skip(f"{DIST}/{pattern} is not there: run tools/release")
     assert len(found) == 1, found
     return found[0]
+
+
+@pytest.fixture(scope="session")
+def release():
+    """tools/release as a module."""
+    loader = importlib.machinery.SourceFileLoader("release", str(REPOSITORY / "tools/release"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("release", loader))
+    loader.exec_module(module)
+    return module
 
 
 def offline(command):
