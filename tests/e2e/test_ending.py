@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -22,7 +23,7 @@ def filled(tmp_path_factory):
     import trace_text
 
     folder = tmp_path_factory.mktemp("ending")
-    ledger = Neurolens(folder / "ledger")
+    ledger = Neurolens(folder / "ledger", {"PYTHONPATH": str(BINARY.resolve().parent.parent / "python")})
     ledger.traces = []
     for variant in (1, 2, 3):
         path = folder / f"trace-{variant}.json"
@@ -43,7 +44,7 @@ def verbs(ledger, folder):
         "findings": ["findings", one],
         "compare": ["compare", one, other],
         "query": ["query", one, slow_sql],
-        "query to a file": ["query", one, "SELECT * FROM spans", "--format", "parquet", "--output", folder / "rows.parquet"],
+        "rows as CSV": ["query", one, "SELECT * FROM spans", "--format", "csv"],
         "report": ["report", one, "--format", "html", "--output", folder / "report"],
         "export": ["export", one, "--output", folder / "run.json", "--force"],
         "verify": ["verify", one],
@@ -52,9 +53,8 @@ def verbs(ledger, folder):
         "similar": ["similar", one],
         "fingerprint": ["fingerprint", one],
         "record": ["record", "--silent", "--", "sleep", "600"],
-        "deep": ["deep", "--mode", "light", "--", "sleep", "600"],
-        "profile": ["profile", folder / "script.py"],
-        "demo": ["demo", folder / "demo"],
+        "profile": ["profile", "--python", sys.executable, folder / "script.py"],
+        "demo": ["demo", "--output", folder / "demo"],
         "runs": ["runs"],
         "doctor": ["doctor"],
     }
@@ -71,6 +71,8 @@ def test_the_first_sigterm_ends_it(filled, tmp_path, name):
     dice = random.Random(name)
     whole, longest, ended = None, 0.0, []
     for attempt in range(TRIES):
+        if name == "import":  # other bytes are another run
+            filled.traces[2].write_text(filled.traces[2].read_text() + " ")
         if name not in ("record", "deep", "profile", "query"):
             for derived in filled.ledger.glob("runs/*/derived"):
                 shutil.rmtree(derived)
@@ -91,11 +93,11 @@ def test_the_first_sigterm_ends_it(filled, tmp_path, name):
         longest = max(longest, time.monotonic() - begin)
         ended.append(process.returncode)
         # One that was done by then is done; a recorded program that was ended is a run, and says so by 1.
-        assert process.returncode in (0, 1, 2, 3, INTERRUPTED), (process.returncode, err)
+        assert process.returncode in (0, 1, INTERRUPTED), (process.returncode, err)
         assert process.returncode >= 0
         assert filled.leftovers() == [], (attempt, err)
     print(f"{name}: ended at most {longest:.2f} s after SIGTERM, exit codes {ended}")
-    assert longest < PATIENCE_SECONDS
+    assert longest < PATIENCE_SECONDS and not set(ended) & {2, 3}, "it did not run at all"
     assert filled("verify", filled.runs_there[0], "--json").data["verified"]
 
 
