@@ -8,7 +8,6 @@
 
 #include "compare/answer.h"
 #include "compare/comparability.h"
-#include "store/run_views.h"
 
 namespace nl::compare {
 

@@ -74,7 +74,8 @@ sqlite3_file* real(sqlite3_file* file) {
 
 /// The first page tells whether there is room for checksums. Another process may have changed that.
 void look_at_header(CheckedFile* file, const void* bytes, int size, sqlite3_int64 at) {
-  if (at != 0 || size < kHeaderBytes || std::memcmp(bytes, kSqliteMagic.data(), kSqliteMagic.size()) != 0) return;
+  if (at != 0 || size < kHeaderBytes || std::memcmp(bytes, kSqliteMagic.data(), kSqliteMagic.size()) != 0)
+    return;
   file->has_checksums = static_cast<const unsigned char*>(bytes)[kReservedAt] == kChecksumBytes;
 }
 

@@ -52,7 +52,7 @@ class Flipper:
     def __init__(self, binary, folder, seed):
         self.binary, self.folder, self.random = binary, pathlib.Path(folder), random.Random(seed)
         self.pristine, self.ledger = self.folder / "pristine", self.folder / "ledger"
-        self.environment = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
+        self.environment = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "HOME": str(folder), "XDG_CACHE_HOME": f"{folder}/cache"}
         self.ids = make_ledger(self.call, self.folder)
         shutil.rmtree(self.folder / "cache", ignore_errors=True)
         self.bundle = self.folder / "bundle"
@@ -62,7 +62,8 @@ class Flipper:
         self.expected = {}
 
     def call(self, *words, check=True):
-        done = subprocess.run([self.binary, *words, "--ledger", self.ledger], capture_output=True, env=self.environment, timeout=120)
+        command = [self.binary, *words, "--ledger", self.ledger]
+        done = subprocess.run(command, capture_output=True, env=self.environment, timeout=120)
         if check and done.returncode != 0:
             raise AssertionError(f"{words}: {done.stderr.decode()}")
         return done
@@ -94,8 +95,8 @@ class Flipper:
         return LEDGER if path.parent == self.ledger else FACTS
 
     def files(self):
-        found = [p for root in (self.ledger, self.bundle) for p in sorted(root.rglob("*")) if p.is_file() and p.stat().st_size > 0]
-        return [p for p in found if not p.name.endswith((".lock", "-shm"))]
+        found = [p for root in (self.ledger, self.bundle) for p in sorted(root.rglob("*")) if p.is_file()]
+        return [p for p in found if p.stat().st_size > 0 and not p.name.endswith((".lock", "-shm"))]
 
     def flip(self):
         """One bit of one file. Gives the file and what came of it: noticed, repaired, harmless, or the fault."""

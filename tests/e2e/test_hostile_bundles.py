@@ -5,8 +5,9 @@ import shutil
 import subprocess
 import threading
 
-import hostile_bundles
 import pytest
+
+import hostile_bundles
 from conftest import BINARY, Neurolens, sha256_of
 
 MOST_BYTES = 600 * 2**20

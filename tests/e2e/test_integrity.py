@@ -4,9 +4,10 @@ import json
 import shutil
 import sqlite3
 
-import bit_flips
 import pytest
-from conftest import BINARY, BAD_INPUT, MISSING, OK
+
+import bit_flips
+from conftest import BAD_INPUT, BINARY, MISSING, OK
 
 
 def flipped(path, at=-1):
