@@ -33,7 +33,7 @@ constexpr char kBetweenIterations[] = "between_iterations";  // of many pieces; 
 constexpr int64_t kLeastOfPart = 10;  // a gap of a tenth of a part outside is worth naming
 constexpr size_t kMemorySamples = 400;
 constexpr int64_t kGapsShown = 100;
-constexpr size_t kPiecesAtOnce = 10'000;  // of idle time, while the longest are looked for
+constexpr size_t kPiecesAtOnce = 1'000;  // of idle time, while the longest are looked for
 
 std::optional<std::string> text_or_none(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
@@ -169,7 +169,7 @@ void add_roofline(MeasuredDevice& device, const PreparedRun& run, const Sources&
 
 std::map<std::string, int64_t> causes_of(const DeviceState& state, const IntervalSet& window) {
   std::map<std::string, int64_t> causes;
-  const auto sums = idle_causes(state.idle, window);
+  const auto sums = state.idle.sums_in(window);
   for (size_t i = 0; i < kIdleCauses; i++) {
     if (sums[i] > 0) causes[std::string(idle_cause_name(static_cast<IdleCause>(i)))] = sums[i];
   }
@@ -179,6 +179,7 @@ std::map<std::string, int64_t> causes_of(const DeviceState& state, const Interva
 /// The longest gaps first; equally long ones in order of time.
 std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSet& window, size_t most) {
   std::vector<IdlePiece> pieces;
+  int64_t known_longer = -1;  // enough earlier ones are at least as long
   const auto keep_longest = [&] {
     const size_t kept = std::min(most, pieces.size());
     std::partial_sort(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(kept), pieces.end(),
@@ -187,9 +188,11 @@ std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSe
                                std::pair(-b.time.length(), b.time.begin);
                       });
     pieces.resize(kept);
+    if (kept == most && most > 0) known_longer = pieces.back().time.length();
   };
-  state.idle.for_each([&](IdlePiece piece) {
-    if (length_inside(window, piece.time) == 0) return;
+  const auto skip = [&](const CauseRecord::Block& block) { return block.longest_ns <= known_longer; };
+  state.idle.for_each_but(skip, [&](IdlePiece piece) {
+    if (piece.time.length() <= known_longer || length_inside(window, piece.time) == 0) return;
     piece.time = {std::max(piece.time.begin, window.front().begin),
                   std::min(piece.time.end, window.back().end)};
     pieces.push_back(piece);
@@ -599,7 +602,7 @@ class Tables {
   }
 
   LeftOut add_modules(const Device& device, std::vector<ModuleAnswer>& list) const {
-    const auto rows = module_rows(run_.timeline, device, measured_.window, lent());
+    const auto rows = module_rows(run_.timeline, device, measured_.window, lent(), static_cast<size_t>(top_));
     int64_t sum = 0;
     for (const ModuleRow& row : rows) sum += row.device_ns;
     return add_top_rows(

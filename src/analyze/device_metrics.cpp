@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analyze/load/row_places.h"
 #include "analyze/names/copy_kinds.h"
 #include "analyze/names/kernel_kinds.h"
+#include "analyze/time/row_places.h"
 #include "model/batch.h"
 
 namespace nl::analyze {
@@ -72,7 +72,7 @@ class Measuring {
   }
 
   void add_idle() {
-    const auto causes = idle_causes(state_.idle, window_);
+    const auto causes = state_.idle.sums_in(window_);
     int64_t host_late = 0;
     for (size_t i = 0; i < kIdleCauses; i++) {
       const auto cause = static_cast<IdleCause>(i);

@@ -89,7 +89,7 @@ Result<void> make_ledger_folders(const std::string& folder) {
 Result<void> make_ledger(const std::string& folder) {
   auto made = make_ledger_folders(folder);
   if (made) return {};
-  return Error{made.error().code, made.error().message,
+  return Error{made.error().code, "cannot make the ledger " + folder + ": " + made.error().message,
                "name a folder for the ledger that you may write to, with --ledger DIR or NEUROLENS_LEDGER"};
 }
 

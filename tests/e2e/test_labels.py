@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, BINARY, OK, edited_sqlite, sha256_of, write_run_document
+from conftest import BAD_INPUT, BINARY, OK, sha256_of, write_run_document
+from sqlite_pages import edited_sqlite
 
 
 def error_of(result):

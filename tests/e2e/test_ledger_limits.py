@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, MISSING, OK, REPOSITORY, Neurolens, edited_sqlite
+from conftest import BAD_INPUT, MISSING, OK, REPOSITORY, Neurolens
+from sqlite_pages import edited_sqlite
 
 INDEX_FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
 NOBODY = 65534

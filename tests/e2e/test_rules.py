@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 from conftest import BAD_INPUT, REPOSITORY
+from sqlite_pages import edited_sqlite
 
 RULES = REPOSITORY / "rules"
 CASES = REPOSITORY / "tests/rules"
@@ -207,7 +208,7 @@ def predict(neurolens):
 
     def write(run_id, rule="launch_bound", suggestion=1, gain=200, window="no such window", at_most=1):
         neurolens("runs")
-        with sqlite3.connect(neurolens.ledger / "state.sqlite") as state:
+        with edited_sqlite(neurolens.ledger / "state.sqlite") as state:
             state.execute(
                 "INSERT INTO predictions VALUES (?,?,1,?,?,'0',500,?,?,1000,7,'me')",
                 (run_id, rule, suggestion, window, gain, at_most),
@@ -301,10 +302,10 @@ def test_state_of_version_1_gets_predictions(neurolens, small_run):
     """A ledger from before predictions: it gets the table, and nothing is lost."""
     neurolens("label", small_run, "model=x")
     path = neurolens.ledger / "state.sqlite"
-    with sqlite3.connect(path) as state:
+    with edited_sqlite(path) as state:
         state.execute("DROP TABLE predictions")
         state.execute("PRAGMA user_version = 1")
     assert neurolens("findings", small_run, "--json").data["runs"][0]["run_id"] == small_run
     with sqlite3.connect(path) as state:
-        assert state.execute("PRAGMA user_version").fetchone() == (2,)
+        assert state.execute("PRAGMA user_version").fetchone() == (3,)
         assert state.execute("SELECT value FROM labels WHERE key = 'model'").fetchone() == ("x",)

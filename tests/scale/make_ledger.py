@@ -14,8 +14,13 @@ import pathlib
 import random
 import sqlite3
 import subprocess
+import sys
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests/e2e"))
+
+import sqlite_pages  # noqa: E402
+
 BINARY = pathlib.Path(os.environ.get("NEUROLENS_BIN", REPOSITORY / "build/release/bin/neurolens"))
 SAMPLE = REPOSITORY / "samples/kineto_small.json"
 FIRST_NS = 1_700_000_000_000_000_000
@@ -92,6 +97,7 @@ def make(folder, runs, seed=1):
         state.execute("INSERT INTO touched VALUES (?,?)", (run_id, change + number + 1))
     state.execute("COMMIT")
     state.close()
+    sqlite_pages.seal_pages(folder / "state.sqlite")
     return real
 
 

@@ -41,7 +41,7 @@ class ModulePaths {
     uint32_t begin;  ///< the kShown-th of the path, or itself before that
     const std::string* text = nullptr;
   };
-  static constexpr uint32_t kShown = kMostModules / 4;  ///< on both sides of the middle that is left out
+  static constexpr uint32_t kShown = kMostModules / 6;  ///< on both sides of the middle that is left out
 
   uint32_t extended(uint32_t outer, uint32_t span);
   std::string text_of(uint32_t step) const;

@@ -11,7 +11,6 @@
 #include <map>
 #include <set>
 
-#include "analyze/load/timeline.h"
 #include "analyze/names/counter_names.h"
 #include "analyze/names/kernel_name.h"
 #include "analyze/names/taxonomy.h"
@@ -352,12 +351,16 @@ std::optional<int64_t> integer_of(const store::Chunk& chunk, size_t column, size
   return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);
 }
 
+using Texts = std::set<std::string, std::less<>>;
+
 /// `texts` owns the texts of the launches.
-Result<std::vector<CountedLaunch>> read_launches(store::Connection& connection, Names& texts) {
+Result<std::vector<CountedLaunch>> read_launches(store::Connection& connection, Texts& texts) {
   std::vector<CountedLaunch> launches;
   NL_CHECK(connection.stream(kLaunches, [&](const store::Chunk& chunk) -> Result<void> {
     const auto text = [&](size_t column, size_t row) {
-      return chunk.is_null(column, row) ? std::string_view() : texts[texts.add(chunk.text(column, row))];
+      if (chunk.is_null(column, row)) return std::string_view();
+      const auto known = texts.find(chunk.text(column, row));
+      return std::string_view(known != texts.end() ? *known : *texts.emplace(chunk.text(column, row)).first);
     };
     for (size_t i = 0; i < chunk.size(); i++) {
       launches.push_back({chunk.int64s(0)[i], text(1, i), integer_of(chunk, 2, i), text(3, i),
@@ -566,7 +569,7 @@ Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connect
   NL_TRY(const CounterNames* const built_in, CounterNames::shared());
   const CounterNames& names = *built_in;
   NL_TRY(const Taxonomy* const taxonomy, Taxonomy::shared());
-  Names texts;
+  Texts texts;
   NL_TRY(const std::vector<CountedLaunch> launches, read_launches(connection, texts));
   PeaksByDevice by_device;
   CountersAnswer answer{.launches = static_cast<int64_t>(launches.size())};

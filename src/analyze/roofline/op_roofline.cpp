@@ -7,9 +7,9 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analyze/load/row_places.h"
 #include "analyze/roofline/roofline.h"
 #include "analyze/time/attribution.h"
+#include "analyze/time/row_places.h"
 #include "base/call_control.h"
 
 namespace nl::analyze {

@@ -6,7 +6,7 @@
 
 #include "analyze/load/host_calls.h"
 #include "analyze/load/module_paths.h"
-#include "analyze/load/row_places.h"
+#include "analyze/time/row_places.h"
 
 namespace nl::analyze {
 namespace {
@@ -223,7 +223,7 @@ std::vector<HostOpRow> host_op_rows(const Timeline& run, const IntervalSet& wind
 }
 
 std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, const IntervalSet& window,
-                                   const LentOps& lent) {
+                                   const LentOps& lent, size_t most) {
   ModulePaths paths(run);
   const bool any_lent = std::any_of(lent.module_of_op.begin(), lent.module_of_op.end(),
                                     [](const std::string& path) { return !path.empty(); });
@@ -239,13 +239,14 @@ std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, co
     row.device_ns += ns;
     row.works++;
   });
+  std::vector<std::pair<std::string_view, ModuleRow>> sorted(rows.begin(), rows.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.device_ns > b.second.device_ns; });
   std::vector<ModuleRow> list;
-  for (auto& [path, row] : rows) {
-    row.path = path;
+  for (auto& [path, row] : sorted) {
+    if (list.size() < most) row.path = path;
     list.push_back(std::move(row));
   }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const ModuleRow& a, const ModuleRow& b) { return a.device_ns > b.device_ns; });
   return list;
 }
 

@@ -68,9 +68,10 @@ struct ModuleRow {
   int64_t device_ns = 0;
   int64_t works = 0;
 };
-/// Work with a lent op is in the module of that op.
+/// Work with a lent op is in the module of that op. Rows behind the first `most` have no path: those of many
+/// deep modules are long.
 std::vector<ModuleRow> module_rows(const Timeline& run, const Device& device, const IntervalSet& window,
-                                   const LentOps& lent = {});
+                                   const LentOps& lent = {}, size_t most = SIZE_MAX);
 
 /// Device time by the phase in whose range the launch call began.
 struct PhaseRow {

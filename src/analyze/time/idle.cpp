@@ -119,7 +119,7 @@ CauseRecord record_of(std::span<const CauseTimes> causes, IdleCause other) {
   CauseRecord record;
   for (int64_t time = INT64_MIN; time != INT64_MAX;) {
     const auto [cause, until] = cause_at(causes, other, time);
-    if (record.empty() || record.back().cause != cause) record.push_back({time, cause});
+    record.add(time, cause);
     time = until;
   }
   return record;
@@ -182,14 +182,6 @@ int64_t common_length(const Interval& a, const Interval& b) {
 bool tells_of(const Interval& span, const Interval& gap) {
   const int64_t inside = common_length(span, gap);
   return inside >= gap.length() - inside && span.length() - gap.length() <= gap.length();
-}
-
-/// A wait began or went on in this time.
-bool has_wait(const CauseRecord& waits, const Interval& time) {
-  auto it = std::upper_bound(waits.begin(), waits.end(), time.begin,
-                             [](int64_t t, const CauseFrom& from) { return t < from.begin; });
-  if (it != waits.begin() && std::prev(it)->cause == IdleCause::kWait) return true;
-  return it != waits.end() && it->begin < time.end;
 }
 
 /// Ranges in which a session is made ready, as ONNX Runtime names them.
@@ -286,9 +278,56 @@ CauseRecord record_of_waits(const IntervalSet& waits) {
   return record_of(causes, IdleCause::kQueued);
 }
 
-CauseRecord::const_iterator IdleTimes::cause_at(const CauseRecord& record, int64_t time) {
-  return std::prev(std::upper_bound(record.begin(), record.end(), time,
-                                    [](int64_t t, const CauseFrom& from) { return t < from.begin; }));
+void CauseRecord::add(int64_t begin, IdleCause cause) {
+  if (!entries_.empty() && entries_.back().cause == cause) return;
+  entries_.push_back({begin, cause});
+  if (entries_.size() % kBlock != 1 || entries_.size() == 1) return;
+  Block& block = blocks_.emplace_back();
+  for (size_t i = entries_.size() - 1 - kBlock; i + 1 < entries_.size(); i++) {
+    if (entries_[i].begin == INT64_MIN) continue;  // no finite time contains it
+    const int64_t ns = end_of(i) - entries_[i].begin;
+    block.ns[static_cast<size_t>(entries_[i].cause)] += ns;
+    block.longest_ns = std::max(block.longest_ns, ns);
+  }
+}
+
+size_t CauseRecord::at(int64_t time) const {
+  const auto behind = std::upper_bound(entries_.begin(), entries_.end(), time,
+                                       [](int64_t t, const Entry& entry) { return t < entry.begin; });
+  return static_cast<size_t>(behind - entries_.begin()) - 1;
+}
+
+bool CauseRecord::has(IdleCause cause, const Interval& time) const {
+  bool found = false;
+  visit(
+      time, [&](const Block& block) { return found || block.ns[static_cast<size_t>(cause)] == 0; },
+      [&](const Interval&, IdleCause here) { found = found || here == cause; });
+  return found;
+}
+
+CauseSums IdleTimes::sums_in(const IntervalSet& window) const {
+  CauseSums sums{};
+  for (const Stretch& stretch : stretches_) {
+    const Interval& whole = stretch.piece.time;
+    for (auto part = first_ending_after(window, whole.begin); part != window.end() && part->begin < whole.end;
+         ++part) {
+      const Interval time{std::max(part->begin, whole.begin), std::min(part->end, whole.end)};
+      if (stretch.record == nullptr) {
+        sums[static_cast<size_t>(stretch.piece.cause)] += time.length();
+        continue;
+      }
+      stretch.record->visit(
+          time,
+          [&](const CauseRecord::Block& block) {
+            for (size_t i = 0; i < kIdleCauses; i++) sums[i] += block.ns[i];
+            return true;
+          },
+          [&](const Interval& piece, IdleCause cause) {
+            sums[static_cast<size_t>(cause)] += piece.length();
+          });
+    }
+  }
+  return sums;
 }
 
 IdleTimes idle_times(const Timeline& run, const Device& device, const HostActivity& host,
@@ -313,7 +352,7 @@ IdleTimes idle_times(const Timeline& run, const Device& device, const HostActivi
     } else {
       const bool first =
           idle.begin == run.capture.begin ||
-          (recorded.opens_stream(device.work[next], idle, run.capture) && !has_wait(waits, idle));
+          (recorded.opens_stream(device.work[next], idle, run.capture) && !waits.has(IdleCause::kWait, idle));
       cut_before_launched(gap, {run, host, waits}, launch, first);
     }
     recorded.add_idle(idle);
@@ -358,40 +397,11 @@ std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
   return found;
 }
 
-namespace {
-
-/// Adds pieces that come in order of time.
-class CauseSums {
- public:
-  explicit CauseSums(const IntervalSet& window) : window_(window) {}
-
-  void add(const IdlePiece& piece) {
-    const Interval& time = piece.time;
-    while (part_ < window_.size() && window_[part_].end <= time.begin) part_++;
-    for (size_t k = part_; k < window_.size() && window_[k].begin < time.end; k++)
-      sums_[static_cast<size_t>(piece.cause)] += common_length(time, window_[k]);
-  }
-  const std::array<int64_t, kIdleCauses>& sums() const { return sums_; }
-
- private:
-  const IntervalSet& window_;
-  size_t part_ = 0;
-  std::array<int64_t, kIdleCauses> sums_{};
-};
-
-}  // namespace
-
-std::array<int64_t, kIdleCauses> idle_causes(const IdleTimes& idle, const IntervalSet& window) {
-  CauseSums sums(window);
-  idle.for_each([&](const IdlePiece& piece) { sums.add(piece); });
-  return sums.sums();
-}
-
-std::array<int64_t, kIdleCauses> idle_causes(const std::vector<IdlePiece>& pieces,
-                                             const IntervalSet& window) {
-  CauseSums sums(window);
-  for (const IdlePiece& piece : pieces) sums.add(piece);
-  return sums.sums();
+CauseSums idle_causes(const std::vector<IdlePiece>& pieces, const IntervalSet& window) {
+  CauseSums sums{};
+  for (const IdlePiece& piece : pieces)
+    sums[static_cast<size_t>(piece.cause)] += length_inside(window, piece.time);
+  return sums;
 }
 
 }  // namespace nl::analyze

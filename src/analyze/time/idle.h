@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -60,13 +59,57 @@ inline constexpr int64_t kPlausibleLaunchNs = 100'000;
 /// between runs the time of whoever calls the session.
 bool is_host_cause(IdleCause cause);
 
-/// From `begin` until the next one begins, a cause holds.
-struct CauseFrom {
-  int64_t begin;
-  IdleCause cause;
+using CauseSums = std::array<int64_t, kIdleCauses>;
+
+/// Causes over all time, one after the other. Sums over long times are quick: entries are summed up by
+/// blocks.
+class CauseRecord {
+ public:
+  /// Entries between two places that lie in one piece of time.
+  struct Block {
+    CauseSums ns{};
+    int64_t longest_ns = 0;
+  };
+
+  /// From this time on. The first one begins at INT64_MIN, the others later than the one before.
+  void add(int64_t begin, IdleCause cause);
+  size_t size() const { return entries_.size(); }
+  bool has(IdleCause cause, const Interval& time) const;
+
+  /// Calls each(Interval, IdleCause) for the pieces of a time. Blocks for which skip(Block) is true are left
+  /// out.
+  template <class Skip, class Each>
+  void visit(const Interval& time, Skip&& skip, Each&& each) const {
+    for (size_t i = at(time.begin); i < entries_.size() && entries_[i].begin < time.end;) {
+      if (i % kBlock == 0 && is_inside(i / kBlock, time) && skip(blocks_[i / kBlock])) {
+        i += kBlock;
+        continue;
+      }
+      each(Interval{std::max(entries_[i].begin, time.begin), std::min(end_of(i), time.end)},
+           entries_[i].cause);
+      i++;
+    }
+  }
+
+ private:
+  static constexpr size_t kBlock = 64;
+  struct Entry {
+    int64_t begin;
+    IdleCause cause;
+  };
+
+  size_t at(int64_t time) const;
+  int64_t end_of(size_t entry) const {
+    return entry + 1 < entries_.size() ? entries_[entry + 1].begin : INT64_MAX;
+  }
+  bool is_inside(size_t block, const Interval& time) const {
+    return block < blocks_.size() && entries_[block * kBlock].begin >= time.begin &&
+           end_of(block * kBlock + kBlock - 1) <= time.end;
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<Block> blocks_;  ///< of kBlock entries each, whose ends are known
 };
-/// Causes over all time, in order; neighbours differ.
-using CauseRecord = std::vector<CauseFrom>;
 
 /// What the threads of the host did, by the kinds that idle causes tell apart.
 class HostActivity {
@@ -98,11 +141,18 @@ class IdleTimes {
   /// time.
   template <class Each>
   void for_each(Each&& each) const {
+    for_each_but([](const CauseRecord::Block&) { return false; }, each);
+  }
+  /// The same without blocks of pieces for which skip(Block) is true.
+  template <class Skip, class Each>
+  void for_each_but(Skip&& skip, Each&& each) const {
     for (const Stretch& stretch : stretches_) {
       if (stretch.record == nullptr) {
         each(stretch.piece);
       } else {
-        for_each_in(stretch, each);
+        stretch.record->visit(stretch.piece.time, skip, [&](const Interval& time, IdleCause cause) {
+          each(IdlePiece{time, cause, stretch.piece.next});
+        });
       }
     }
   }
@@ -112,6 +162,8 @@ class IdleTimes {
   void for_each_stretch(Each&& each) const {
     for (const Stretch& stretch : stretches_) each(stretch.piece);
   }
+  /// Inside the window.
+  CauseSums sums_in(const IntervalSet& window) const;
 
  private:
   friend class GapCutter;
@@ -119,22 +171,6 @@ class IdleTimes {
     IdlePiece piece;
     const CauseRecord* record;  ///< what the causes in it are; null: its own
   };
-
-  template <class Each>
-  static void for_each_in(const Stretch& stretch, Each&& each) {
-    IdlePiece piece = stretch.piece;
-    for (auto it = cause_at(*stretch.record, piece.time.begin); piece.time.begin < stretch.piece.time.end;
-         ++it) {
-      const auto next = std::next(it);
-      piece.cause = it->cause;
-      piece.time.end = next == stretch.record->end() ? stretch.piece.time.end
-                                                     : std::min(next->begin, stretch.piece.time.end);
-      each(piece);
-      piece.time.begin = piece.time.end;
-    }
-  }
-  static CauseRecord::const_iterator cause_at(const CauseRecord& record, int64_t time);
-
   std::vector<Stretch> stretches_;
 };
 
@@ -154,7 +190,6 @@ std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
                                  const std::vector<IdlePiece>& pieces);
 
 /// Sums of the pieces inside the window.
-std::array<int64_t, kIdleCauses> idle_causes(const IdleTimes& idle, const IntervalSet& window);
-std::array<int64_t, kIdleCauses> idle_causes(const std::vector<IdlePiece>& pieces, const IntervalSet& window);
+CauseSums idle_causes(const std::vector<IdlePiece>& pieces, const IntervalSet& window);
 
 }  // namespace nl::analyze

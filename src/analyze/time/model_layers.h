@@ -6,10 +6,10 @@
 
 #include "analyze/answer/model_layers.h"
 #include "analyze/load/layer_frames.h"
-#include "analyze/load/row_places.h"
 #include "analyze/names/op_class.h"
 #include "analyze/time/engine_remarks.h"
 #include "analyze/time/prepared_run.h"
+#include "analyze/time/row_places.h"
 
 namespace nl::analyze {
 
