@@ -378,12 +378,15 @@ std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
     if (is_host_late(pieces[p].cause) && pieces[p].next != kNoRow) asked.push_back(p);
   }
   if (asked.empty()) return found;
+  int64_t shortest_ns = INT64_MAX;
+  for (const size_t p : asked) shortest_ns = std::min(shortest_ns, pieces[p].time.length());
   std::sort(asked.begin(), asked.end(),
             [&](size_t a, size_t b) { return pieces[a].time.begin < pieces[b].time.begin; });
   CancelPoll poll;
   for (uint32_t i = 0; i < run.spans.size(); i++) {
     poll();
     const Interval span = run.spans.interval(i);
+    if (span.length() < shortest_ns - span.length()) continue;  // less than half of any piece
     auto it = std::upper_bound(asked.begin(), asked.end(), span.begin,
                                [&](int64_t t, size_t p) { return t < pieces[p].time.end; });
     for (; it != asked.end() && pieces[*it].time.begin < span.end; it++) {
