@@ -67,6 +67,27 @@ def pids_of(*words):
     return found
 
 
+PEAK = """
+import resource, subprocess, sys
+child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=open(sys.argv[1], "wb"))
+try:
+    code = child.wait(60)
+except subprocess.TimeoutExpired:
+    child.kill()
+    code = child.wait()
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def peak_memory(command, output=os.devnull, environment=None):
+    """Exit code, peak in MB and messages of a program, which is killed after a minute. The kernel counts the memory of the
+    process that starts it as its own at first, so that a small one starts it."""
+    command = [sys.executable, "-c", PEAK, output, *map(str, command)]
+    done = subprocess.run(command, capture_output=True, env=environment, check=True)
+    code, kilobytes = map(int, done.stdout.split())
+    return code, kilobytes / 1024, done.stderr.decode("utf-8", "replace")
+
+
 class Result:
     """Outcome of one call of the binary."""
 

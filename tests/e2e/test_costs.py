@@ -3,32 +3,27 @@
 Small forms of tests/full/costs, which also judges time. Here nothing is judged by the clock."""
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
-from conftest import BINARY, OK, REPOSITORY
+from conftest import BINARY, OK, REPOSITORY, peak_memory
 
 sys.path.insert(0, str(REPOSITORY / "tests/scale"))
 
 import adversarial
 
 EVENTS = 20_000
-MOST_MB = 500  # an ordinary run of this size takes less than a fifth
+MOST_MB = 300  # an ordinary run of this size takes less than a third
 CASES = ("crossing_ranges", "modules", "frames", "names", "devices", "one_op", "ncu")
 
 
 def memory_of(*command):
     """Peak in MB of one call; its output goes nowhere."""
-    child = subprocess.Popen([BINARY, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = child.stderr.read()
-    child.stderr.close()
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == OK, said
-    return usage.ru_maxrss / 1024
+    code, megabytes, said = peak_memory([BINARY, *map(str, command)])
+    assert code == OK, said
+    return megabytes
 
 
 @pytest.fixture

@@ -2,15 +2,13 @@
 
 import os
 import shutil
-import subprocess
-import threading
 
 import pytest
 
 import hostile_bundles
-from conftest import BINARY, Neurolens, sha256_of
+from conftest import BINARY, Neurolens, peak_memory, sha256_of
 
-MOST_BYTES = 600 * 2**20
+MOST_MB = 600
 SECRET = "the content of a file outside"
 VERBS = [
     ["show", "BUNDLE"],
@@ -28,22 +26,6 @@ VERBS = [
 def tree(folder):
     """Everything below a folder, with its content."""
     return {str(p.relative_to(folder)): sha256_of(p) if p.is_file() and not p.is_symlink() else "" for p in sorted(folder.rglob("*"))}
-
-
-class Ended:
-    """How a call ended, with the memory of its largest process."""
-
-    def __init__(self, command, environment, folder):
-        with open(folder / "out", "wb") as out, open(folder / "err", "wb") as err:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment)
-            too_late = threading.Timer(60, child.kill)
-            too_late.start()
-            _, status, used = os.wait4(child.pid, 0)
-            too_late.cancel()
-        self.code = os.waitstatus_to_exitcode(status)
-        self.bytes = used.ru_maxrss * 1024
-        self.out = (folder / "out").read_bytes()
-        self.err = (folder / "err").read_text(errors="replace")
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +49,11 @@ def test_hostile_bundle(good, tmp_path, name):
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "TZ": "UTC"}
     for verb in VERBS:
         words = [str({"BUNDLE": bundle, "GOOD": good}.get(word, word)) for word in verb]
-        ended = Ended([str(BINARY), *words, "--ledger", str(tmp_path / "ledger")], environment, tmp_path)
-        assert 0 <= ended.code <= 3, f"{verb}: exit code {ended.code}: {ended.err[:500]}"
-        assert ended.bytes <= MOST_BYTES, f"{verb}: {ended.bytes / 2**20:.0f} MB"
-        assert SECRET.encode() not in ended.out and SECRET not in ended.err, verb
+        command = [BINARY, *words, "--ledger", tmp_path / "ledger"]
+        code, megabytes, said = peak_memory(command, tmp_path / "out", environment)
+        assert 0 <= code <= 3, f"{verb}: exit code {code}: {said[:500]}"
+        assert megabytes <= MOST_MB, verb
+        assert SECRET.encode() not in (tmp_path / "out").read_bytes() and SECRET not in said, verb
     assert (tree(outside), tree(bundle)) == before, "nothing is written there"
 
 
