@@ -218,7 +218,7 @@ Result<void> build_into(const std::shared_ptr<Engine>& engine, const store::RunF
 
 Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std::string& bundle,
                                Collector& collected) {
-  const std::string folder = store::derived_folder(bundle + "/derived");
+  const std::string folder = store::derived_folder(store::place_in_ledger(bundle).derived);
   NL_CHECK(make_folders(folder));
   const SpanForest& spans = collected.spans;
   NL_CHECK(collected.spans.build());
@@ -232,7 +232,7 @@ Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std:
 }
 
 Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
-  const std::string folder = store::derived_folder(bundle + "/derived");
+  const std::string folder = store::derived_folder(store::place_in_ledger(bundle).derived);
   NL_CHECK(make_folders(folder));
   NL_TRY(const auto files, store::run_files(store::place_in_ledger(bundle)));
   return finish_tables(engine, files, folder);

@@ -99,15 +99,28 @@ Result<size_t> File::read(void* out, size_t size) {
   }
 }
 
-Result<std::string> read_file(const std::string& path) {
-  NL_TRY(File file, File::open_to_read(path));
+namespace {
+
+/// Everything up to the end; an error if that is more.
+Result<std::string> rest_of(File& file, const std::string& path, int64_t most_bytes) {
   std::string text;
   char buffer[1 << 16];
   for (;;) {
     NL_TRY(const size_t n, file.read(buffer, sizeof buffer));
     if (n == 0) return text;
     text.append(buffer, n);
+    if (std::cmp_greater(text.size(), most_bytes)) {
+      return Error{ErrorCode::kLimit, "the file is too large: " + path,
+                   "at most " + std::to_string(most_bytes) + " bytes"};
+    }
   }
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  NL_TRY(File file, File::open_to_read(path));
+  return rest_of(file, path, INT64_MAX);
 }
 
 Result<std::string> read_small_file(const std::string& path, int64_t most_bytes) {
@@ -128,17 +141,7 @@ Result<std::string> read_plain_file(const std::string& path, int64_t most_bytes)
   struct stat info {};
   if (::fstat(file.fd(), &info) != 0) return errno_error("cannot look at", path, errno);
   if (!S_ISREG(info.st_mode)) return Error{ErrorCode::kBadInput, "not a file: " + path};
-  std::string text;
-  char buffer[1 << 16];
-  for (;;) {
-    NL_TRY(const size_t n, file.read(buffer, sizeof buffer));
-    if (n == 0) return text;
-    text.append(buffer, n);
-    if (std::cmp_greater(text.size(), most_bytes)) {
-      return Error{ErrorCode::kLimit, "the file is too large: " + path,
-                   "at most " + std::to_string(most_bytes) + " bytes"};
-    }
-  }
+  return rest_of(file, path, most_bytes);
 }
 
 namespace {

@@ -86,24 +86,6 @@ class GroupTree {
   std::vector<uint32_t> of_span_;
 };
 
-/// Parts of time by unit of the window. Units are sorted, and so are their ends.
-class UnitSplitter {
- public:
-  explicit UnitSplitter(std::vector<Interval> units) : units_(std::move(units)) {}
-  template <class Give>
-  void split(Interval time, Give&& give) const {
-    auto it = std::partition_point(units_.begin(), units_.end(),
-                                   [&](const Interval& unit) { return unit.end <= time.begin; });
-    for (; it != units_.end() && it->begin < time.end; ++it) {
-      const int64_t ns = std::min(it->end, time.end) - std::max(it->begin, time.begin);
-      give(static_cast<size_t>(it - units_.begin()), ns);
-    }
-  }
-
- private:
-  std::vector<Interval> units_;
-};
-
 /// The steps behind the warm-up, as far as the steady part goes: a last step that the capture cuts off is
 /// out.
 std::vector<Interval> step_intervals(const LoadedRun& run, int64_t warm_up) {
@@ -141,7 +123,7 @@ class DeviceSide {
     const auto units = unit_intervals(run_, choice_, window);
     describe_units(units);
     add_items(window);
-    add_time(window, UnitSplitter(units));
+    add_time(window);
     std::erase_if(side_.items, [](const Item& item) { return item.calls == 0; });
     return std::move(side_);
   }
@@ -163,7 +145,6 @@ class DeviceSide {
   void describe_units(const std::vector<Interval>& units) {
     side_.units = std::max<int64_t>(1, static_cast<int64_t>(units.size()));
     for (const Interval& unit : units) side_.unit_ns.push_back(unit.length());
-    side_.unit_parts.resize(units.size());
   }
 
   const Identity& identity(const Work& work) {
@@ -243,22 +224,17 @@ class DeviceSide {
     return work.op != kNoRow ? work.op : work.launch != kNoRow ? parents[work.launch] : kNoRow;
   }
 
-  void add_time(const IntervalSet& window, const UnitSplitter& units) {
+  void add_time(const IntervalSet& window) {
     for_owned_time(device_.device, [&](size_t index, Interval time) {
       Item& item = side_.items[place_[index]];
       const int64_t ns = length_inside(window, time);
       if (ns == 0) return;
       item.owned_ns += ns;
-      give(item.part, time, ns, units);
+      side_.parts[item.part.index()] += ns;
     });
     device_.idle.for_each([&](const analyze::IdlePiece& piece) {
-      give(Part::idle(piece.cause), piece.time, length_inside(window, piece.time), units);
+      side_.parts[Part::idle(piece.cause).index()] += length_inside(window, piece.time);
     });
-  }
-
-  void give(Part part, Interval time, int64_t ns, const UnitSplitter& units) {
-    side_.parts[part.index()] += ns;
-    units.split(time, [&](size_t unit, int64_t inside) { side_.unit_parts[unit][part.index()] += inside; });
   }
 
   const LoadedRun& run_;
@@ -349,7 +325,6 @@ void put_layers(Side& side, std::vector<Item> layers) {
   side.parts[Part::rest().index()] = compute - explained;
   std::erase_if(side.items, [](const Item& item) { return item.part.kind() == PartKind::kCompute; });
   side.items.insert(side.items.end(), layers.begin(), layers.end());
-  side.unit_parts.clear();
   side.source = "layers";
 }
 

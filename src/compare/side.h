@@ -48,8 +48,7 @@ struct Side {
   PartTimes parts{};        ///< of all units; their sum is window_ns
   std::vector<Item> items;  ///< in order of their launches
   std::vector<Group> groups;
-  std::vector<int64_t> unit_ns;       ///< each unit of the window
-  std::vector<PartTimes> unit_parts;  ///< the same by part, without classes of compute; empty for one unit
+  std::vector<int64_t> unit_ns;  ///< each unit of the window
 };
 
 /// What both sides must agree on before they are built.

@@ -1,5 +1,6 @@
 #include "model/tables.h"
 
+#include <algorithm>
 #include <array>
 
 namespace nl::model {
@@ -29,6 +30,12 @@ constexpr std::array<Table, kTableCount> kTables = {{
 
 std::span<const Table> all_tables() {
   return kTables;
+}
+
+const Table* find_table(std::string_view name) {
+  const auto it =
+      std::find_if(kTables.begin(), kTables.end(), [&](const Table& table) { return table.name == name; });
+  return it == kTables.end() ? nullptr : &*it;
 }
 
 std::string_view sql_type(Type type) {

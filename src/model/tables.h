@@ -76,6 +76,9 @@ inline const Table& table(TableId id) {
   return all_tables()[static_cast<size_t>(id)];
 }
 
+/// Null if there is none of this name.
+const Table* find_table(std::string_view name);
+
 /// The SQL type that every engine here understands: INTEGER, BIGINT, DOUBLE or VARCHAR.
 std::string_view sql_type(Type type);
 

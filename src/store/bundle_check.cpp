@@ -15,14 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-const model::Table* fact_named(const std::string& name) {
-  const auto tables = model::all_tables();
-  const auto it = std::find_if(tables.begin(), tables.end(), [&](const model::Table& table) {
-    return table.name == name && table.kind == model::TableKind::fact;
-  });
-  return it == tables.end() ? nullptr : &*it;
-}
-
 /// Empty if the column is one of the table.
 std::string column_fault(const model::Table& table, std::string_view name, std::string_view type) {
   const auto it = std::find_if(table.columns.begin(), table.columns.end(),
@@ -61,7 +53,8 @@ Result<std::vector<JsonFault>> bundle_faults(const std::string& folder, size_t m
   for (size_t t = 0; t < document["tables"].size(); t++) {
     const std::string name = document["tables"][t]["name"];
     const std::string pointer = "/tables/" + std::to_string(t);
-    if (const model::Table* table = fact_named(name); table != nullptr) {
+    const model::Table* const table = model::find_table(name);
+    if (table != nullptr && table->kind == model::TableKind::fact) {
       check_columns(connection, *table, folder + "/" + table_file_name(name), pointer, faults);
     } else {
       faults.push_back({pointer + "/name", "no such table: " + name});

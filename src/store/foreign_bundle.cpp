@@ -1,8 +1,5 @@
 #include "store/foreign_bundle.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "model/tables.h"
@@ -24,13 +21,6 @@ constexpr int64_t kMostTextBytes = 16 << 20;  // as import allows for one event
 // Names are kept once for each place that shows them, so that they must not be long on the whole.
 constexpr int64_t kTextsOfAnyFile = 2 << 20;
 constexpr int64_t kBytesOfAText = 4096;
-
-const model::Table* fact_table(const std::string& name) {
-  for (const auto& table : model::all_tables()) {
-    if (table.name == name && table.kind == model::TableKind::fact) return &table;
-  }
-  return nullptr;
-}
 
 Error refused(ErrorCode code, const model::Table& table, const std::string& why) {
   return Error{code, "table " + std::string(table.name) + " of the bundle cannot be read: " + why,
@@ -91,16 +81,11 @@ Result<void> check_table(const model::Table& table, const std::string& path, int
 
 }  // namespace
 
-bool belongs_to_another(const std::string& folder) {
-  struct stat info {};
-  return ::stat(folder.c_str(), &info) == 0 && info.st_uid != ::geteuid() && info.st_uid != 0;
-}
-
 Result<void> check_foreign_tables(const std::string& bundle, const json& document) {
   for (const json& one : document["tables"]) {
     const std::string name = one["name"];
-    const model::Table* const table = fact_table(name);
-    if (table == nullptr) continue;
+    const model::Table* const table = model::find_table(name);
+    if (table == nullptr || table->kind != model::TableKind::fact) continue;
     const auto path = intact_table_file(bundle, document, name);
     if (path) NL_CHECK(check_table(*table, *path, one["rows"]));
   }

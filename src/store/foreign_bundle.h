@@ -10,9 +10,6 @@
 
 namespace nl::store {
 
-/// Does the folder belong to somebody else than the user and root?
-bool belongs_to_another(const std::string& folder);
-
 /// bad_input, limit or unsupported with the table that cannot be read. A table whose file is missing or
 /// damaged passes: whoever reads it gets told.
 Result<void> check_foreign_tables(const std::string& bundle, const nlohmann::json& document);

@@ -73,12 +73,6 @@ bool is_listing(const std::string& schema, const std::string& table) {
   return schema == "information_schema" && (table == "tables" || table == "columns" || table == "schemata");
 }
 
-bool is_table_of_a_run(const std::string& name) {
-  const auto& tables = model::all_tables();
-  return std::any_of(tables.begin(), tables.end(),
-                     [&](const model::Table& table) { return table.name == name; });
-}
-
 /// Finds what is not for users in a statement.
 class Judge {
  public:
@@ -134,7 +128,7 @@ class Judge {
     const std::string name = lower(text_member(node, "table_name"));
     if (is_listing(schema, name)) return {};
     const bool is_plain = schema.empty() || schema == "main";
-    if (is_plain && is_table_of_a_run(name)) return {};
+    if (is_plain && model::find_table(name) != nullptr) return {};
     if (is_plain && named_queries_.contains(name) && !is_catalog_name(name)) return {};
     return "a run has no table " + (schema.empty() ? "" : schema + ".") + name;
   }

@@ -41,13 +41,6 @@ std::string_view table_at(std::string_view sql, size_t at) {
   return begin == std::string_view::npos ? std::string_view() : sql.substr(begin + 1, end - begin - 1);
 }
 
-bool is_table(std::string_view name) {
-  for (const auto& table : model::all_tables()) {
-    if (table.name == name) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 ReadCounter::ReadCounter() {
@@ -86,7 +79,7 @@ void count_passes(const std::string& sql) {
     for (const std::string_view before : {"FROM ", "JOIN "}) {
       for (size_t at = sql.find(before); at != std::string::npos; at = sql.find(before, at + 1)) {
         const std::string_view name = table_at(sql, at + before.size());
-        if (is_table(name)) counts.passes[std::string(name)]++;
+        if (model::find_table(name) != nullptr) counts.passes[std::string(name)]++;
       }
     }
   });

@@ -275,17 +275,6 @@ std::vector<std::string> parts_of(const std::string& view, bool linked) {
   return {view};
 }
 
-const model::Table* table_named(std::string_view name) {
-  for (const auto& table : model::all_tables()) {
-    if (table.name == name) return &table;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-namespace {
-
 Result<std::string> intact_path(const RunFiles& files, model::TableId id) {
   const model::Table& table = model::table(id);
   std::string path = path_of(files, table);
@@ -321,7 +310,7 @@ Result<void> create_views(Connection& connection, const RunFiles& files, const C
   std::set<std::string> paths;
   for (const auto& view : wanted) {
     for (const auto& part : parts_of(view, linked)) {
-      const model::Table* table = table_named(part);
+      const model::Table* table = model::find_table(part);
       if (table != nullptr && is_table_intact(files, *table)) paths.insert(path_of(files, *table));
     }
   }

@@ -14,6 +14,7 @@
 #include "base/permissions.h"
 #include "base/sha256.h"
 #include "base/small_json.h"
+#include "store/ledger.h"
 
 namespace nl::store {
 namespace {
@@ -81,12 +82,6 @@ std::optional<BackupHead> newest_head(const std::string& folder) {
   return read_line(file, line) ? head_of(line) : std::nullopt;
 }
 
-int64_t now_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_REALTIME, &t);
-  return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
 Result<std::vector<std::string>> lines_of(State& state) {
   std::vector<std::string> lines;
   NL_CHECK(state.export_records([&](const json& record) -> Result<void> {
@@ -144,7 +139,7 @@ Result<void> fill_repaired(const std::string& folder, const std::string& path, R
 
 }  // namespace
 
-Result<void> back_up_state(State& state, const std::string& folder) {
+Result<int64_t> back_up_state(State& state, const std::string& folder) {
   NL_TRY(const int64_t change, state.last_change());
   NL_TRY(const auto lines, lines_of(state));
   remove_abandoned(folder + kBackup + ".new-");
@@ -154,21 +149,22 @@ Result<void> back_up_state(State& state, const std::string& folder) {
     hash.update(line.data(), line.size());
     return file.write(line);
   };
-  NL_CHECK(write(line_of({{"change", change}, {"records", lines.size()}, {"written_at_ns", now_ns()}})));
+  NL_CHECK(write(line_of({{"change", change}, {"records", lines.size()}, {"written_at_ns", unix_now_ns()}})));
   for (const auto& line : lines) NL_CHECK(write(line));
   NL_CHECK(file.write(hash.hex() + "\n"));
   (void)std::rename((folder + kBackup).c_str(), (folder + kOlderBackup).c_str());  // the first one has none
   NL_CHECK(file.finish(folder + kBackup, true));
   share_file(folder + kBackup);
-  return {};
+  return static_cast<int64_t>(lines.size());
 }
 
 Result<void> back_up_state_if_due(State& state, const std::string& folder) {
   NL_TRY(const int64_t change, state.last_change());
   const auto newest = newest_head(folder);
-  const bool is_due = !newest || now_ns() - newest->written_at_ns > kDayNs || change < newest->change ||
+  const bool is_due = !newest || unix_now_ns() - newest->written_at_ns > kDayNs || change < newest->change ||
                       change - newest->change >= std::max(kFewestChanges, newest->records / 8);
-  return is_due ? back_up_state(state, folder) : Result<void>();
+  if (is_due) NL_CHECK(back_up_state(state, folder));
+  return {};
 }
 
 Result<RepairReport> repair_state(const std::string& folder) {

@@ -12,8 +12,8 @@
 
 namespace nl::store {
 
-/// Writes a backup of the state in this folder.
-Result<void> back_up_state(State& state, const std::string& folder);
+/// Writes a backup of the state in this folder; how many records it has.
+Result<int64_t> back_up_state(State& state, const std::string& folder);
 
 /// The same if the newest one is old: a day, or an eighth of the records and at least 16 changes behind.
 Result<void> back_up_state_if_due(State& state, const std::string& folder);

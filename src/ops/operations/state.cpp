@@ -91,13 +91,8 @@ Result<Outcome> import_state(store::Ledger& ledger, const std::string& path) {
 
 Result<Outcome> back_up(store::Ledger& ledger) {
   NL_CHECK(ledger.may_write());
-  NL_CHECK(store::back_up_state(ledger.state(), ledger.folder()));
+  NL_TRY(const int64_t records, store::back_up_state(ledger.state(), ledger.folder()));
   Outcome outcome;
-  int64_t records = 0;
-  NL_CHECK(ledger.state().export_records([&](const json&) -> Result<void> {
-    records++;
-    return {};
-  }));
   outcome.data = {{"records", records}};
   return outcome;
 }
