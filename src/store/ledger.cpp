@@ -263,14 +263,20 @@ Result<std::string> Ledger::latest(int64_t back) {
 /// First the folder gets out of sight, at once, and then the state says that the run was touched: whoever
 /// brings the index up to date meanwhile either waits for our transaction or looks again, and never keeps a
 /// run that is gone.
-Result<void> Ledger::drop(const std::string& run_id) {
+Result<void> Ledger::drop(const std::string& run_id, const std::function<Result<void>(State&)>& forget) {
   NL_CHECK(make_shared_folders(folder_ + "/staging"));
   NL_TRY(const FolderAside aside, FolderAside::create(folder_ + "/staging/"));
   NL_TRY(auto transaction, index_.transaction());
   if (path_exists(run_folder(run_id))) NL_CHECK(rename_to_new(run_folder(run_id), aside.path() + "/dropped"));
-  NL_CHECK(state_.forget(run_id));
+  NL_CHECK(forget(state_));
   NL_CHECK(index_.remove(run_id));
   return transaction.commit();
+}
+
+Result<void> Ledger::delete_run(const std::string& run_id, const std::string& reason, const Act& act) {
+  NL_CHECK(may_write());
+  NL_TRY(const RunLease lease, RunLease::alone(run_folder(run_id), kBusyMs));
+  return drop(run_id, [&](State& state) { return state.bury(run_id, reason, act); });
 }
 
 Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
@@ -278,7 +284,7 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   GcReport report;
   report.stale_stagings = remove_abandoned(folder_ + "/staging/");
   for (const auto& id : list_folder(folder_ + "/runs")) {
-    report.stale_stagings += remove_derived_left_overs(run_folder(id) + "/derived");
+    report.stale_stagings += remove_derived_left_overs(place_in_ledger(run_folder(id)).derived);
   }
   if (!drop_on_the_way) return report;
   NL_TRY(const auto ids, index_.on_the_way());
@@ -286,7 +292,7 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
     NL_CHECK(check_cancelled());
     const auto lease = RunLease::alone(run_folder(id), 0);
     if (!lease && lease.error().code == ErrorCode::kConflict) continue;  // somebody reads it: the next time
-    NL_CHECK(drop(id));
+    NL_CHECK(drop(id, [&](State& state) { return state.forget(id); }));
     report.dropped_runs++;
   }
   return report;

@@ -102,6 +102,10 @@ class Ledger {
   /// By key, from run.json and the state.
   Result<std::vector<Label>> labels(const std::string& run_id, const nlohmann::json& document);
 
+  /// Removes a run for good; a tombstone says who did it, when and why. Its content may be imported again.
+  /// `conflict` if the run is in use.
+  Result<void> delete_run(const std::string& run_id, const std::string& reason, const Act& act);
+
   /// Removes what killed imports left; drop_on_the_way also removes runs that were imported on the way.
   Result<GcReport> collect_garbage(bool drop_on_the_way);
   /// Rebuilds the index from the bundles.
@@ -114,7 +118,7 @@ class Ledger {
         index_(std::move(index)),
         state_(std::move(state)) {}
   Result<IndexedRun> look_at(const std::string& run_id);
-  Result<void> drop(const std::string& run_id);
+  Result<void> drop(const std::string& run_id, const std::function<Result<void>(State&)>& forget);
   Result<void> catch_up();
   Result<void> after_change();
   Result<void> index_touched();

@@ -7,7 +7,7 @@ namespace nl::store {
 namespace {
 
 // Must be raised when the tables below change.
-constexpr int64_t kStateVersion = 3;
+constexpr int64_t kStateVersion = 4;
 
 constexpr char kReceipts[] = R"(receipts(
     run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, command TEXT NOT NULL,
@@ -40,6 +40,11 @@ constexpr Addition kTables[] = {
     window TEXT NOT NULL, device TEXT NOT NULL, at_stake_ns INTEGER NOT NULL, gain_ns INTEGER,
     at_most INTEGER NOT NULL, window_ns INTEGER NOT NULL, made_at_ns INTEGER NOT NULL, user TEXT NOT NULL,
     PRIMARY KEY(run_id, window, device, rule, rule_version, suggestion)) WITHOUT ROWID)"},
+    {4, R"(claims(
+    run_id TEXT PRIMARY KEY, claimed_by TEXT NOT NULL, packed_sha256 TEXT NOT NULL, taken_at_ns INTEGER NOT NULL,
+    user TEXT NOT NULL) WITHOUT ROWID)"},
+    {4, R"(tombstones(
+    run_id TEXT PRIMARY KEY, reason TEXT NOT NULL, deleted_at_ns INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID)"},
 };
 constexpr Addition kIndexes[] = {
     {1, "CREATE INDEX past_labels_by_run ON past_labels(run_id)"},
@@ -98,7 +103,8 @@ Result<State> State::open(const std::string& path, SqliteAccess access, int busy
                  "the state of the ledger is of version " + std::to_string(version) + ": " + path,
                  "a newer neurolens wrote it; this one knows version " + std::to_string(kStateVersion)};
   }
-  if (version == kStateVersion && !db.has_checksums()) return db.damaged("the file has lost its checksums");
+  if (version >= kFirstWithChecksums && !db.has_checksums())
+    return db.damaged("the file has lost its checksums");
   if (version < kStateVersion && writes) {
     NL_TRY(const int64_t pages, db.integer("PRAGMA page_count"));
     if (pages > 0 && !db.has_checksums()) NL_CHECK(db.add_checksums());
@@ -156,12 +162,57 @@ Result<bool> State::keep(const std::string& run_id) {
 
 Result<void> State::forget(const std::string& run_id) {
   NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_CHECK(remove_all_of(run_id));
+  return transaction.commit();
+}
+
+Result<void> State::remove_all_of(const std::string& run_id) {
   for (const char* table :
-       {"receipts", "labels", "past_labels", "tags", "notes", "baselines", "predictions"}) {
+       {"receipts", "labels", "past_labels", "tags", "notes", "baselines", "predictions", "claims"}) {
     NL_CHECK(db_.run("DELETE FROM " + std::string(table) + " WHERE run_id = ?", {run_id}));
   }
-  NL_CHECK(touch(run_id));  // so that every index takes it out
+  return touch(run_id);  // so that every index takes it out
+}
+
+Result<void> State::bury(const std::string& run_id, const std::string& reason, const Act& act) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_CHECK(remove_all_of(run_id));
+  NL_CHECK(
+      db_.run("INSERT OR REPLACE INTO tombstones VALUES (?,?,?,?)", {run_id, reason, act.at_ns, act.user}));
   return transaction.commit();
+}
+
+Result<std::vector<Tombstone>> State::tombstones(const std::string& prefix, int64_t limit) {
+  std::vector<Tombstone> found;
+  NL_CHECK(db_.each(
+      "SELECT run_id, reason, deleted_at_ns, user FROM tombstones WHERE substr(run_id, 1, ?) = ? "
+      "ORDER BY run_id LIMIT ?",
+      {static_cast<int64_t>(prefix.size()), prefix, limit},
+      [&](const SqliteRow& r) { found.push_back({r.text(0), r.text(1), {r.integer(2), r.text(3)}}); }));
+  return found;
+}
+
+Result<void> State::put_claim(const std::string& run_id, const Claim& claim) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_CHECK(db_.run("INSERT OR REPLACE INTO claims VALUES (?,?,?,?,?)",
+                   {run_id, claim.claimed_by, claim.packed_sha256, claim.taken.at_ns, claim.taken.user}));
+  NL_CHECK(touch(run_id));
+  return transaction.commit();
+}
+
+Result<void> State::remove_claim(const std::string& run_id) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_CHECK(db_.run("DELETE FROM claims WHERE run_id = ?", {run_id}));
+  NL_CHECK(touch(run_id));
+  return transaction.commit();
+}
+
+Result<std::optional<Claim>> State::claim(const std::string& run_id) {
+  std::optional<Claim> found;
+  NL_CHECK(
+      db_.each("SELECT claimed_by, packed_sha256, taken_at_ns, user FROM claims WHERE run_id = ?", {run_id},
+               [&](const SqliteRow& r) { found = Claim{r.text(0), r.text(1), {r.integer(2), r.text(3)}}; }));
+  return found;
 }
 
 Result<std::vector<LabelValue>> State::labels(const std::string& run_id) {

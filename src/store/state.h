@@ -1,8 +1,8 @@
 #pragma once
-// State: the data that cannot be computed again. Receipts, labels, tags, notes, baselines and predictions are
-// kept in state.sqlite, which uses a rollback journal and is never touched by a reindex. Every change is one
-// transaction, which also enters the run in the table `touched`; the index reads that table to see what it
-// must update. One State serves one thread.
+// State: the data that cannot be computed again. Receipts, claims, labels, tags, notes, baselines,
+// predictions and tombstones are kept in state.sqlite, which uses a rollback journal and is never touched by
+// a reindex. Every change is one transaction, which also enters the run in the table `touched`; the index
+// reads that table to see what it must update. One State serves one thread.
 
 #include <cstdint>
 #include <functional>
@@ -41,6 +41,20 @@ struct LabelChange {
   LabelOrigin origin = LabelOrigin::kUser;
   std::optional<std::string> value;
   bool forced = false;
+};
+
+/// A run whose facts came ready-made, without the profiles that would prove them.
+struct Claim {
+  std::string claimed_by;     ///< name of the packed file
+  std::string packed_sha256;  ///< of its index, see packed_run.h
+  Act taken;
+};
+
+/// What stays of a run that was deleted.
+struct Tombstone {
+  std::string run_id;
+  std::string reason;
+  Act deleted;
 };
 
 struct Note {
@@ -83,6 +97,15 @@ class State {
   Result<bool> keep(const std::string& run_id);
   /// Removes all that is known of a run.
   Result<void> forget(const std::string& run_id);
+  /// The same, and notes who deleted it, when and why. The note stays when the run is imported again.
+  Result<void> bury(const std::string& run_id, const std::string& reason, const Act& act);
+  /// At most `limit` deleted runs whose id starts with the prefix, by id.
+  Result<std::vector<Tombstone>> tombstones(const std::string& prefix, int64_t limit);
+
+  Result<void> put_claim(const std::string& run_id, const Claim& claim);
+  /// Its profiles were imported: now the facts are proved.
+  Result<void> remove_claim(const std::string& run_id);
+  Result<std::optional<Claim>> claim(const std::string& run_id);
 
   Result<std::vector<LabelValue>> labels(const std::string& run_id);
   Result<std::vector<PastLabel>> past_labels(const std::string& run_id);
@@ -132,6 +155,7 @@ class State {
  private:
   explicit State(Sqlite db) : db_(std::move(db)) {}
   Result<void> touch(const std::string& run_id);
+  Result<void> remove_all_of(const std::string& run_id);
   Result<void> change_label(const std::string& run_id, const LabelChange& change, const Act& act);
 
   Sqlite db_;

@@ -66,6 +66,16 @@ constexpr RecordKind kKinds[] = {
      "INSERT OR IGNORE INTO predictions VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
      {"run_id", "rule", "rule_version", "suggestion", "window", "device", "at_stake_ns", "gain_ns", "at_most",
       "window_ns", "made_at_ns", "user"}},
+    {"claim",
+     "SELECT run_id, claimed_by, packed_sha256, taken_at_ns, user FROM claims",
+     "run_id",
+     "INSERT OR IGNORE INTO claims VALUES (?,?,?,?,?)",
+     {"run_id", "claimed_by", "packed_sha256", "taken_at_ns", "user"}},
+    {"tombstone",
+     "SELECT run_id, reason, deleted_at_ns, user FROM tombstones",
+     "run_id",
+     "INSERT OR IGNORE INTO tombstones VALUES (?,?,?,?)",
+     {"run_id", "reason", "deleted_at_ns", "user"}},
 };
 
 bool is_number(std::string_view column) {

@@ -74,7 +74,9 @@ class Effects : public LedgerOfSamples {
             {"tag", {{"run", a}, {"names", {"nightly"}}}},
             {"trend", {{"metric", "total_time"}}},
             {"verify", {{"run", a}}},
-            {"view", {{"runs", {a}}, {"print", true}}}};
+            {"export", {{"run", native}, {"format", "nlz"}, {"output", folder_ + "/run.nlz"}}},
+            {"view", {{"runs", {a}}, {"print", true}}},
+            {"delete", {{"run", native}, {"reason", "it was an example"}}}};
   }
 };
 

@@ -118,7 +118,9 @@ std::vector<Call> writing_calls(const Examples& e) {
 }
 
 std::vector<std::string> left_out() {
-  return {"deep", "profile", "record", "view"};
+  constexpr const char* kNames[] = {"deep", "delete", "profile", "record",
+                                    "view"};  // delete: others ask for the runs
+  return {std::begin(kNames), std::end(kNames)};
 }
 
 std::vector<std::string> forgotten_operations() {

@@ -35,6 +35,7 @@
 #include "store/run_document.h"
 
 namespace nl::ops {
+
 namespace {
 
 constexpr int kWriterMemoryMb = 200;
@@ -231,15 +232,6 @@ Result<std::string> known_run(store::Ledger& ledger, const std::vector<Input>& i
   return ledger.has(run_id) ? run_id : std::string();
 }
 
-store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
-  return {store::unix_now_ns(),
-          without_secrets(std::string_view(path)),
-          without_secrets(std::string_view(context.command)),
-          host_name(),
-          context.principal,
-          on_the_way};
-}
-
 /// Whatever a source says of the run as a whole. What its events say are facts, and stay.
 void remove_secrets(model::RunInfo& info) {
   info.extensions = without_secrets(info.extensions);
@@ -249,6 +241,19 @@ void remove_secrets(model::RunInfo& info) {
   info.tool = without_secrets(std::string_view(info.tool));
   info.tool_version = without_secrets(std::string_view(info.tool_version));
 }
+
+}  // namespace
+
+store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
+  return {store::unix_now_ns(),
+          without_secrets(std::string_view(path)),
+          without_secrets(std::string_view(context.command)),
+          host_name(),
+          context.principal,
+          on_the_way};
+}
+
+namespace {
 
 class Importer {
  public:
@@ -406,7 +411,10 @@ class Importer {
     if (!options_.artifacts.empty())
       NL_CHECK(rename_to_new(options_.artifacts, staging.bundle() + "/artifacts"));
     NL_TRY(const bool created, ledger_.publish(staging, run_id));
-    if (!created && options_.refresh) NL_CHECK(ledger_.replace(staging, run_id));
+    NL_TRY(const auto claim, ledger_.state().claim(run_id));
+    if (!created && (options_.refresh || claim)) NL_CHECK(ledger_.replace(staging, run_id));
+    if (claim)
+      NL_CHECK(ledger_.change_state([&](store::State& state) { return state.remove_claim(run_id); }));
     std::vector<std::string> paths;
     for (const Input& input : inputs_) paths.push_back(input.path);
     NL_CHECK(ledger_.record(run_id, make_receipt(context_, joined(paths), options_.on_the_way)));
@@ -445,6 +453,8 @@ Result<std::optional<ImportReport>> already_there(Context& context, store::Ledge
                                                   const std::string& known,
                                                   const std::vector<std::string>& paths, bool on_the_way) {
   if (known.empty()) return std::optional<ImportReport>();
+  NL_TRY(const auto claim, ledger.state().claim(known));
+  if (claim) return std::optional<ImportReport>();  // now its facts can be proved
   // An import that was killed before its last step left a run without a receipt, which no list shows.
   NL_TRY(const auto listed, ledger.find(known, 1));
   if (listed.empty()) NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), on_the_way)));

@@ -47,6 +47,9 @@ Result<ImportReport> import_sources(Context& context, store::Ledger& ledger,
 Result<ImportReport> import_files(Context& context, store::Ledger& ledger,
                                   const std::vector<std::string>& paths, const ImportOptions& options);
 
+/// Who imports these paths, how and when.
+store::Receipt make_receipt(const Context& context, const std::string& paths, bool on_the_way);
+
 /// `data` of the operation import for one run.
 nlohmann::json import_json(const ImportReport& report);
 

@@ -135,13 +135,13 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome = answered(answer);
   if (std::string warning = overhead_warning(answer.iterations); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
-  const std::string id = short_id(named.run_id);
+  const std::string id = named.call_name();
   if (answer.analysis.steps.count != 0 && options.window == "steady")
     outcome.next.push_back(suggested("analyze", {{"run", id}, {"window", "step:0"}}));
   if (answer.analysis.devices.empty() && open->has("samples"))
     outcome.next.push_back(suggested("show", {{"run", id}}));  // where the processors' time went
   if (!answer.analysis.findings.empty()) outcome.next.push_back(suggested("findings", {{"run", id}}));
-  suggest_pages(outcome, id);
+  suggest_pages(outcome, named);
   return outcome;
 }
 

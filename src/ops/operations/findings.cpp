@@ -131,7 +131,7 @@ Result<Outcome> list_findings(Context& context, store::Ledger& ledger, const std
   } else {
     outcome.warnings.push_back(found.error().message);
   }
-  suggest_pages(outcome, short_id(named.run_id));
+  suggest_pages(outcome, named);
   return outcome;
 }
 

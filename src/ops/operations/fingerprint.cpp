@@ -73,7 +73,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
                   {"dimensions", dimensions_json(print)},
                   {"absent", absent_json(print)}};
   NL_TRY(outcome.data["ops"], fingerprint::op_vectors(measures, parameters["top"]));
-  outcome.next.push_back(suggested("similar", {{"run", short_id(named.run_id)}}));
+  outcome.next.push_back(suggested("similar", {{"run", named.call_name()}}));
   return outcome;
 }
 

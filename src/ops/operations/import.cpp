@@ -2,6 +2,7 @@
 
 #include "ops/import/import_file.h"
 #include "ops/import/run_parts.h"
+#include "ops/runs/packed_runs.h"
 #include "ops/runs/run_labels.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
@@ -16,7 +17,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["paths"],
   "properties": {
     "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-host-path": true,
-              "description": "profiles to import; each becomes a run, but the files that trtexec writes for one model become one run"},
+              "description": "profiles or packed runs (.nlz) to import; each becomes a run, but the files that trtexec writes for one model become one run"},
     "format": {"type": "string", "description": "use this format instead of the detected one"},
     "threads": {"type": "integer", "minimum": 1, "maximum": 256,
                 "description": "parser threads (default: the machine's cores); the result is always the same"},
@@ -39,6 +40,7 @@ constexpr char kResult[] = R"({
       "run_id": {"type": "string"}, "created": {"type": "boolean"}, "path": {"type": "string"},
       "format": {"type": "string"}, "devices": {"type": "array"}, "bundle_bytes": {"type": "integer"},
       "health": {"type": "object"},
+      "claimed": {"type": "boolean", "description": "a packed run without its profiles: nothing proves its facts"},
       "sidecars": {"type": "array", "items": {"type": "string"}, "description": "files that labels, tags and notes were taken from"},
       "counts": {"type": "object", "required": ["seen", "stored", "folded", "dropped"]}}}},
   "anyOf": [{"$ref": "#/definitions/run"},
@@ -54,6 +56,22 @@ void warn_of_losses(const json& run, std::vector<std::string>& warnings) {
   for (const auto& [what, n] : run["health"].items()) {
     warnings.push_back(fmt::format("{}: {} kept with a fault: {}", path, counted(n, "record"), what));
   }
+}
+
+std::string claim_warning(const std::string& path) {
+  return path +
+         ": the run is as claimed by this file; nothing proves it without the profiles that it was made from";
+}
+
+/// The files of one run, or one packed run.
+Result<ImportReport> import_group(Context& context, store::Ledger& ledger,
+                                  const std::vector<std::string>& paths, const ImportOptions& options,
+                                  bool& is_claimed) {
+  if (paths.size() != 1 || !store::is_packed_run(paths[0]))
+    return import_files(context, ledger, paths, options);
+  NL_TRY(auto imported, import_packed(context, ledger, paths[0]));
+  is_claimed = imported.is_claimed;
+  return std::move(imported.report);
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
@@ -78,10 +96,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
     const bool with_sidecars = !parameters.value("no_sidecar", false);
     const auto given = given_labels(with_sidecars ? group : std::vector<std::string>(),
                                     parameters.value("set", std::vector<std::string>()));
-    auto report = given ? import_files(context, ledger, group, options) : Result<ImportReport>(given.error());
+    bool is_claimed = false;
+    auto report = given ? import_group(context, ledger, group, options, is_claimed)
+                        : Result<ImportReport>(given.error());
     if (report) {
       NL_CHECK(apply_labels(context, ledger, report->run_id, *given, outcome.warnings));
       runs.push_back(import_json(*report));
+      if (is_claimed) outcome.warnings.push_back(claim_warning(group[0]));
+      runs.back()["claimed"] = is_claimed;
       if (given->sidecar.found()) runs.back()["sidecars"] = given->sidecar.files;
       warn_of_losses(runs.back(), outcome.warnings);
     } else if (groups.size() == 1 || report.error().code == ErrorCode::kCancelled) {

@@ -34,7 +34,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   outcome.data["run_id"] = named.run_id;
   outcome.exit_code = outcome.data["faulty"].get<bool>() ? 1 : 0;
   if (outcome.data["ranges"] != 0)
-    outcome.next.push_back(suggested("analyze", {{"run", short_id(named.run_id)}, {"window", "NAME"}}));
+    outcome.next.push_back(suggested("analyze", {{"run", named.call_name()}, {"window", "NAME"}}));
   return outcome;
 }
 

@@ -80,7 +80,7 @@ std::string next_query(const json& data, const ShownTimes& times) {
 
 /// Labels, tags and notes; a bundle elsewhere has only what its source says.
 Result<json> state_of(const Context& context, const NamedRun& named, const json& document) {
-  if (!is_in_ledger(context, named)) return source_state_json(document);
+  if (!is_in_ledger(context, named)) return state_json_elsewhere(named, document);
   NL_TRY(const auto ledger, ledger_of(context, named));
   return run_state_json(*ledger, named, document);
 }
@@ -124,10 +124,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   data["bundle_bytes"] = bytes;
   Outcome outcome;
   outcome.data = std::move(data);
-  const std::string id = short_id(named.run_id);
+  const std::string id = named.call_name();
   outcome.next.push_back(suggested("query", {{"run", id}, {"sql", next_query(outcome.data, times)}}));
   outcome.next.push_back(suggested("verify", {{"run", id}}));
-  suggest_pages(outcome, id);
+  suggest_pages(outcome, named);
   outcome.answer = std::move(times);
   return outcome;
 }

@@ -141,7 +141,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   Outcome outcome = answered(std::move(answer));
   for (const auto& id : all.unreadable)
     outcome.warnings.push_back("left out, because it cannot be analysed: " + short_id(id));
-  outcome.next.push_back(suggested("fingerprint", {{"run", short_id(named.run_id)}}));
+  outcome.next.push_back(suggested("fingerprint", {{"run", named.call_name()}}));
   return outcome;
 }
 

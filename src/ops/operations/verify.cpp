@@ -11,6 +11,7 @@
 #include "store/bundle_writer.h"
 #include "store/engine_pool.h"
 #include "store/ledger.h"
+#include "store/packed_run.h"
 #include "store/parquet_footer.h"
 #include "store/run_document.h"
 #include "store/run_views.h"
@@ -135,9 +136,22 @@ void check_table(store::Connection& connection, const std::string& bundle, const
   checks.add(name, same, same ? counted(*rows, "row") : "the number of rows differs from what was imported");
 }
 
+/// Every file in a packed run, also those that no answer needs.
+Result<void> check_packed(const std::string& path, Checks& checks) {
+  NL_TRY(const auto packed, store::PackedRun::open(path));
+  for (const auto& file : packed.files()) {
+    const auto checked = packed.check(file);
+    if (!checked && checked.error().code == ErrorCode::kCancelled) return checked;
+    checks.add("packed " + file.name, checked.has_value(),
+               checked ? bytes_text(file.bytes) : "the content differs from what was packed");
+  }
+  return {};
+}
+
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run_unread(context, parameters["run"]));
   Checks checks;
+  if (!named.claimed_by.empty()) NL_CHECK(check_packed(named.path, checks));
   const auto document = store::read_run_document(named.bundle + "/run.json");
   checks.add("run.json", document.has_value(), document ? "follows the schema" : document.error().message);
   if (document) {

@@ -1,13 +1,18 @@
 #include "ops/runs/run_names.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
 #include "base/decimal.h"
 #include "base/files.h"
+#include "base/path_text.h"
+#include "base/permissions.h"
 #include "ops/import/import_file.h"
+#include "ops/runs/packed_runs.h"
 #include "ops/runs/run_labels.h"
+#include "ops/text/text.h"
 #include "store/cache_folder.h"
 #include "store/file_check.h"
 #include "store/foreign_bundle.h"
@@ -21,6 +26,18 @@ Error no_such_run(const std::string& name) {
                "there is no run and no file named: " + name,
                "{} lists the runs; the path of a profile works too: it is imported first",
                {{"runs"}}};
+}
+
+/// A run that was deleted is gone for a reason.
+Result<NamedRun> gone_or_unknown(store::Ledger& ledger, const std::string& name) {
+  const bool may_be_id = name.size() >= 4;
+  NL_TRY(const auto graves, may_be_id ? ledger.state().tombstones(name, 1) : std::vector<store::Tombstone>());
+  if (graves.empty()) return no_such_run(name);
+  const store::Tombstone& grave = graves[0];
+  return Error{ErrorCode::kNotFound,
+               fmt::format("the run {} was deleted on {} by {}: {}", short_id(grave.run_id),
+                           time_text(grave.deleted.at_ns), grave.deleted.user, grave.reason),
+               "import its profile again to have it back"};
 }
 
 Result<NamedRun> by_latest(store::Ledger& ledger, const std::string& name) {
@@ -74,7 +91,7 @@ Result<NamedRun> by_id_or_tag(store::Ledger& ledger, const std::string& name) {
   for (const auto& id : tagged) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
-  if (ids.empty()) return no_such_run(name);
+  if (ids.empty()) return gone_or_unknown(ledger, name);
   if (ids.size() > 1) {
     const std::string what = both              ? "several runs start with or are tagged "
                              : !tagged.empty() ? "several runs are tagged "
@@ -132,10 +149,26 @@ Result<NamedRun> run_in_folder(const Context& context, const std::string& name) 
   NL_CHECK(store::check_foreign_tables(name, *document));
   NamedRun run{(*document)["run_id"], name};
   run.is_foreign = true;
+  run.path = name;
   run.cached = cached_for(context, name);
   if (!run.cached.empty()) return run;
   NL_TRY(const std::string cache, store::cache_folder(*context.environment));
   return Error{ErrorCode::kIo, "cannot read: " + name + "/run.json"};
+}
+
+bool is_packed(const Context& context, const std::string& name) {
+  return context.host_paths && store::is_packed_run(name);
+}
+
+/// A packed run is read where it is, like a bundle from elsewhere. Nothing of it gets into the ledger.
+Result<NamedRun> run_in_package(const Context& context, const std::string& path) {
+  NL_TRY(const auto packed, store::PackedRun::open(path));
+  NL_TRY(const std::string folder, unpacked_in_cache(context, packed));
+  NL_TRY(NamedRun run, run_in_folder(context, folder));
+  run.path = path;
+  run.claimed_by = base_name(path);
+  NL_TRY(run.came_along, packed_sidecar(packed));
+  return run;
 }
 
 }  // namespace
@@ -154,6 +187,7 @@ Result<NamedRun> resolve_run_unread(Context& context, const std::string& name) {
 
 Result<NamedRun> resolve_run(Context& context, const std::string& name) {
   if (is_folder(context, name)) return run_in_folder(context, name);
+  if (is_packed(context, name)) return run_in_package(context, name);
   NL_TRY(auto opened, store::Ledger::open(context.ledger_folder));
   const auto ledger = std::make_shared<store::Ledger>(std::move(opened));
   NL_TRY(NamedRun run, resolve_run(context, *ledger, name));
@@ -163,13 +197,14 @@ Result<NamedRun> resolve_run(Context& context, const std::string& name) {
 
 Result<NamedRun> resolve_run(Context& context, store::Ledger& ledger, const std::string& name) {
   if (is_folder(context, name)) return run_in_folder(context, name);
+  if (is_packed(context, name)) return run_in_package(context, name);
   const bool is_profile = context.host_paths && path_exists(name);
   for (int attempt = 1;; attempt++) {
     NL_TRY(NamedRun run, is_profile ? import_on_the_way(context, ledger, name) : by_name(ledger, name));
     auto lease = store::RunLease::share(run.bundle);
     if (lease) run.lease = std::make_shared<store::RunLease>(std::move(*lease));
     run.cached = cached_for(context, run.bundle);
-    run.is_foreign = store::belongs_to_another(run.bundle);
+    run.is_foreign = !other_owner(run.bundle).empty();
     if (run.is_foreign) NL_CHECK(check_foreign(run));
     // Somebody's gc may have dropped the run between its import and our lease. Then it is imported again.
     const bool was_dropped = !lease && lease.error().code == ErrorCode::kNotFound;

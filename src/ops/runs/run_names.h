@@ -1,16 +1,19 @@
 #pragma once
 // Resolves what a person may write for a run: an id prefix, a tag, @latest, @latest~2, @baseline:NAME, a
-// bundle folder, or the path of any profile, which is then imported first.
+// bundle folder, a packed run, or the path of any profile, which is then imported first.
 
 #include <memory>
 #include <string>
 
 #include "ops/operation.h"
+#include "ops/runs/sidecar.h"
 #include "store/ledger.h"
 #include "store/run_lease.h"
 #include "store/run_views.h"
 
 namespace nl::ops {
+
+inline constexpr size_t kShortId = 12;
 
 struct NamedRun {
   std::string run_id;
@@ -20,12 +23,20 @@ struct NamedRun {
   /// there. Empty without a cache.
   std::string cached = {};
   bool is_foreign = false;                      ///< a bundle that is not in the ledger
+  std::string path = {};                        ///< as given, of a bundle folder or a packed run
+  std::string claimed_by = {};                  ///< name of the packed file that it is read from
+  Sidecar came_along = {};                      ///< labels, tags and notes in a packed run
   std::shared_ptr<store::Ledger> ledger = {};   ///< the one it was found in, if it was looked for in one
   std::shared_ptr<store::RunLease> lease = {};  ///< keeps gc and refresh away from a run of the ledger
 
+  /// How the next command names it.
+  std::string call_name() const { return path.empty() ? run_id.substr(0, kShortId) : path; }
+
   store::RunPlace place() const {
-    return is_foreign ? store::RunPlace{bundle, cached}
-                      : store::RunPlace{bundle, bundle + "/derived", cached};
+    if (is_foreign) return {bundle, cached};
+    store::RunPlace own = store::place_in_ledger(bundle);
+    own.spare = cached;
+    return own;
   }
 };
 
@@ -43,8 +54,6 @@ Result<std::shared_ptr<store::Ledger>> ledger_of(const Context& context, const N
 
 /// How a person names the runs of a baseline; a tag of this beginning marks those of a set.
 inline constexpr char kBaselinePrefix[] = "@baseline:";
-
-inline constexpr size_t kShortId = 12;
 
 /// The first characters of an id, enough to type.
 inline std::string short_id(const std::string& run_id) {

@@ -44,9 +44,21 @@ bool is_in_ledger(const Context& context, const NamedRun& run) {
   return run.bundle == context.ledger_folder + "/runs/" + run.run_id;
 }
 
+namespace {
+
+/// What the source says, and what came along in a packed run.
+std::vector<store::Label> labels_elsewhere(const NamedRun& run, const json& document) {
+  std::vector<store::LabelValue> along;
+  for (const auto& [key, value] : run.came_along.labels)
+    along.push_back({key, store::LabelOrigin::kSidecar, value});
+  return store::merge_labels(store::source_labels(document), along);
+}
+
+}  // namespace
+
 Result<std::vector<store::Label>> labels_of_run(const Context& context, const NamedRun& run,
                                                 const json& document) {
-  if (!is_in_ledger(context, run)) return store::merge_labels(store::source_labels(document), {});
+  if (!is_in_ledger(context, run)) return labels_elsewhere(run, document);
   NL_TRY(const auto ledger, ledger_of(context, run));
   return ledger->labels(run.run_id, document);
 }
@@ -58,19 +70,24 @@ json note_json(const store::Note& note) {
           {"text", note.text}};
 }
 
-json source_state_json(const json& document) {
+json state_json_elsewhere(const NamedRun& run, const json& document) {
   json labels = json::array();
-  for (const auto& label : store::merge_labels(store::source_labels(document), {}))
-    labels.push_back(store::label_json(label));
+  for (const auto& label : labels_elsewhere(run, document)) labels.push_back(store::label_json(label));
+  json notes = json::array();
+  for (const auto& text : run.came_along.notes)
+    notes.push_back(note_json({static_cast<int64_t>(notes.size()) + 1, {}, text}));
   return {{"labels", labels},
           {"past_labels", json::array()},
-          {"tags", json::array()},
-          {"notes", json::array()},
-          {"baselines", json::array()}};
+          {"tags", run.came_along.tags},
+          {"notes", notes},
+          {"baselines", json::array()},
+          {"claimed_by", run.claimed_by.empty() ? json() : json(run.claimed_by)}};
 }
 
 Result<json> run_state_json(store::Ledger& ledger, const NamedRun& run, const json& document) {
-  json out = source_state_json(document);
+  json out = state_json_elsewhere(run, document);
+  NL_TRY(const auto claim, ledger.state().claim(run.run_id));
+  if (claim) out["claimed_by"] = claim->claimed_by;
   NL_TRY(const auto labels, ledger.labels(run.run_id, document));
   out["labels"] = json::array();
   for (const auto& label : labels) out["labels"].push_back(store::label_json(label));
@@ -124,6 +141,11 @@ std::string run_state_text(const json& data, const TextStyle& style) {
     tags += (tags.empty() ? "" : ", ") + ("@baseline:" + name.get<std::string>());
   }
   if (!tags.empty()) out += line("tags", shortened(tags, width), style);
+  if (const json claim = data.value("claimed_by", json()); !claim.is_null()) {
+    out += line("facts",
+                "as claimed by " + shortened(claim.get<std::string>(), 60) + "; nothing here proves them",
+                style);
+  }
   for (const auto& note : data["notes"]) {
     out += line("note", shortened(note["text"].get<std::string>(), width), style);
   }

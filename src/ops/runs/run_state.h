@@ -18,11 +18,11 @@ bool is_in_ledger(const Context& context, const NamedRun& run);
 Result<std::vector<store::Label>> labels_of_run(const Context& context, const NamedRun& run,
                                                 const nlohmann::json& document);
 
-/// {labels, past_labels, tags, notes, baselines} of a run in the ledger.
+/// {labels, past_labels, tags, notes, baselines, claimed_by} of a run in the ledger.
 Result<nlohmann::json> run_state_json(store::Ledger& ledger, const NamedRun& run,
                                       const nlohmann::json& document);
-/// The same for a bundle that is not in the ledger: what its source says.
-nlohmann::json source_state_json(const nlohmann::json& document);
+/// The same for a bundle that is not in the ledger: what its source says and what came along.
+nlohmann::json state_json_elsewhere(const NamedRun& run, const nlohmann::json& document);
 
 nlohmann::json note_json(const store::Note& note);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxBytes = 64 * 1024;
 constexpr char kName[] = "neurolens.yaml";
-constexpr char kHint[] = "the file may have labels: {key: value}, tags: [name] and note: text";
+constexpr char kHint[] = "the file may have labels: {key: value}, tags: [name], note: text and notes: [text]";
 
 /// Takes one section after the other; `name` stands in messages.
 class SidecarReader {
@@ -40,6 +40,7 @@ class SidecarReader {
     if (key == "labels") return take_labels(value);
     if (key == "tags") return take_tags(value);
     if (key == "note") return take_note(value);
+    if (key == "notes") return take_notes(value);
     return fault(line, "unknown key: " + key.substr(0, 64));
   }
 
@@ -61,6 +62,12 @@ class SidecarReader {
       NL_CHECK(check(tag.line, model::check_name("tag", tag.text)));
       sidecar_.tags.push_back(tag.text);
     }
+    return {};
+  }
+
+  Result<void> take_notes(const YamlNode& notes) {
+    if (!notes.is_list()) return fault(notes.line, "notes must be a list");
+    for (const auto& note : notes.items) NL_CHECK(take_note(note));
     return {};
   }
 

@@ -1,12 +1,12 @@
 #pragma once
 // Sidecar: neurolens.yaml beside a profile, or <profile>.neurolens.yaml for one profile. The input is
-// untrusted: at most 64 KiB, no anchors, aliases or type tags, and no nesting beyond what the three known
-// keys need.
+// untrusted: at most 64 KiB, no anchors, aliases or type tags, and no nesting beyond what the known keys
+// need.
 // Others may write to the folder of a profile, such as /tmp: only a file of the caller or of root is taken.
 //
 //   labels: {model: llama-3-8b, batch: 8}
 //   tags: [nightly]
-//   note: text
+//   note: text, or notes: [text, text]
 
 #include <map>
 #include <string>
