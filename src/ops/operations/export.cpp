@@ -1,6 +1,11 @@
 #include <fmt/core.h>
 
+#include "analyze/load/windows.h"
+#include "analyze/loaded_run.h"
+#include "analyze/names/taxonomy.h"
 #include "base/files.h"
+#include "exports/exporter.h"
+#include "ops/runs/named_analysis.h"
 #include "ops/runs/packed_runs.h"
 #include "ops/runs/run_names.h"
 #include "ops/runs/run_state.h"
@@ -14,14 +19,18 @@ namespace {
 using nlohmann::json;
 
 constexpr char kDocument[] = "neurolens-json";
+constexpr char kPacked[] = "nlz";
 
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"type": "string", "x-positional": 1, "x-run": true,
             "description": "run id, @latest, bundle folder or profile"},
-    "format": {"type": "string", "enum": ["neurolens-json", "nlz"], "default": "neurolens-json",
-               "description": "neurolens-json: one JSON document with the whole run; nlz: the run as it is, packed into one file"},
+    "format": {"type": "string", "default": "neurolens-json",
+               "enum": ["neurolens-json", "nlz", "chrome", "collapsed", "otlp", "perfetto", "pprof", "speedscope"],
+               "description": "neurolens-json: one JSON document with the whole run; nlz: the run as it is, packed into one file; import reads both again; the others are for tools of that name, chrome for chrome://tracing and collapsed for flame graphs"},
+    "window": {"type": "string",
+               "description": "only what touches this window: steady, whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
     "without": {"type": "array", "items": {"type": "string", "enum": ["labels", "notes"]},
                 "description": "nlz: leave out labels (and tags) or notes"},
     "derived": {"type": "boolean", "description": "nlz: also what was derived from the facts"},
@@ -33,8 +42,16 @@ constexpr char kParameters[] = R"({
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id", "format"],
-  "properties": {"run_id": {"type": "string"}, "format": {"type": "string"}, "path": {"type": "string"},
-                 "bytes": {"type": "integer"}, "sha256": {"type": "string", "description": "nlz: names the content"}}})";
+  "properties": {
+    "run_id": {"type": "string"}, "format": {"type": "string"}, "path": {"type": "string"},
+    "bytes": {"type": "integer"},
+    "sha256": {"type": "string", "description": "nlz: names the content"},
+    "written": {"type": "object", "description": "rows by table"},
+    "lost": {"type": "object", "description": "what the format has no room for: rows by kind"}
+  }})";
+
+/// Sorts of large runs spill.
+const store::EngineOptions kExportEngine{.threads = 1, .memory_mb = 192, .temp_folder = "/tmp"};
 
 Error there_already(const std::string& path) {
   return Error{ErrorCode::kConflict, "the file exists already: " + path, "replace it with --force"};
@@ -68,10 +85,29 @@ Result<void> write_to_file(const std::string& path, bool force,
   return {};
 }
 
+Result<std::vector<exports::Stretch>> stretches_of(const NamedRun& named, const std::string& window) {
+  if (window.empty()) return std::vector<exports::Stretch>();
+  NL_TRY(const auto open, open_derived(named));
+  NL_TRY(const analyze::Taxonomy* taxonomy, analyze::Taxonomy::shared());
+  NL_TRY(const auto loaded, analyze::load_run(open, *taxonomy, {}));
+  NL_TRY(const auto set, analyze::window_named(window, loaded.run.timeline, loaded.run.windows));
+  std::vector<exports::Stretch> stretches;
+  for (const auto& one : set) stretches.push_back({one.begin, one.end});
+  if (stretches.empty()) return Error{ErrorCode::kNotFound, "the window is empty: " + window};
+  return stretches;
+}
+
 /// The whole run as a document of ours.
 Result<void> write_document(const Context& context, const NamedRun& named, const Write& write) {
   NL_TRY(const auto labels, labels_to_export(context, named));
   return store::write_run_file(named.bundle, labels, write, context.cancelled);
+}
+
+Result<exports::ExportReport> write_as(const exports::Exporter& exporter, const NamedRun& named,
+                                       const std::string& window, const Write& write) {
+  NL_TRY(auto stretches, stretches_of(named, window));
+  NL_TRY(const auto open, open_derived(named, store::EngineStart::leased(kExportEngine)));
+  return exporter.write({*open, std::move(stretches), write});
 }
 
 Result<PackOptions> pack_options(const json& parameters) {
@@ -80,7 +116,7 @@ Result<PackOptions> pack_options(const json& parameters) {
     (what == "labels" ? options.labels : options.notes) = false;
   options.derived = parameters.value("derived", false);
   options.sources = parameters.value("sources", std::vector<std::string>());
-  const bool is_packed = parameters.value("format", "") == "nlz";
+  const bool is_packed = parameters.value("format", "") == kPacked;
   if (!is_packed && (!options.labels || !options.notes || options.derived || !options.sources.empty())) {
     return Error{ErrorCode::kBadInput, "--without, --derived and --sources are for --format nlz alone"};
   }
@@ -93,14 +129,24 @@ Result<Outcome> run(Context& context, const json& parameters) {
     return Error{ErrorCode::kBadInput, "the document does not fit into a JSON answer",
                  "name a file with --output FILE"};
   }
+  const std::string format = parameters.value("format", std::string(kDocument));
+  const std::string window = parameters.value("window", "");
+  const exports::Exporter* exporter = exports::find_exporter(format);
+  if (exporter == nullptr && !window.empty())
+    return Error{ErrorCode::kBadInput, "--window does not go with the format " + format};
   NL_TRY(const PackOptions pack, pack_options(parameters));
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  const std::string format = parameters.value("format", std::string(kDocument));
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"format", format}};
   const auto produce = [&](const Write& write) -> Result<void> {
-    if (format != "nlz") return write_document(context, named, write);
-    NL_TRY(outcome.data["sha256"], pack_run(context, named, pack, write));
+    if (format == kPacked) {
+      NL_TRY(outcome.data["sha256"], pack_run(context, named, pack, write));
+      return {};
+    }
+    if (exporter == nullptr) return write_document(context, named, write);
+    NL_TRY(const auto report, write_as(*exporter, named, window, write));
+    outcome.data["written"] = report.written;
+    outcome.data["lost"] = report.lost;
     return {};
   };
   if (path.empty()) {
@@ -110,18 +156,31 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_CHECK(write_to_file(path, parameters.value("force", false), produce));
   outcome.data["path"] = path;
   NL_TRY(outcome.data["bytes"], file_size(path));
-  if (format == "nlz") {
-    outcome.next.push_back(suggested("show", {{"run", path}}));
-  } else {
+  if (format == kPacked) outcome.next.push_back(suggested("show", {{"run", path}}));
+  if (format == kDocument)
     outcome.next.push_back(suggested("schema", {{"what", "validate"}, {"target", path}}));
-  }
   return outcome;
 }
 
+/// E.g. "spans 120, kernels 40".
+std::string counts_text(const json& counts) {
+  std::string list;
+  for (const auto& [what, count] : counts.items())
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", what, count.get<int64_t>());
+  return list;
+}
+
 std::string text(const Outcome& outcome, const TextStyle& style) {
-  if (!outcome.data.contains("path")) return "";
-  return fmt::format("{}  written to {}, {}\n", bold(short_id(outcome.data["run_id"]), style),
-                     outcome.data["path"].get<std::string>(), bytes_text(outcome.data["bytes"]));
+  const json& data = outcome.data;
+  if (!data.contains("path")) return "";
+  std::string out = fmt::format("{}  written to {}, {}\n", bold(short_id(data["run_id"]), style),
+                                data["path"].get<std::string>(), bytes_text(data["bytes"]));
+  if (data.contains("written")) out += fmt::format("  rows    {}\n", counts_text(data["written"]));
+  if (data.contains("lost") && !data["lost"].empty())
+    out += fmt::format("  lost    {} (the format has no room for them)\n", counts_text(data["lost"]));
+  if (const auto* exporter = exports::find_exporter(data["format"].get<std::string>()); exporter != nullptr)
+    out += fmt::format("  opens   {}\n", exporter->opens_with);
+  return out;
 }
 
 }  // namespace
@@ -129,8 +188,10 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_export() {
   static constexpr Operation kOperation{
       .name = "export",
-      .summary = "Write a whole run as one file that import reads again",
-      .use_when = "you want to move a run to another ledger or tool, or keep it under version control",
+      .summary = "Write a run, or a window of it, as one file for import or for another tool",
+      .use_when =
+          "you want to move a run to another ledger, or see it in Perfetto, a flame graph or a tracing "
+          "backend",
       .not_when = "you want some rows of a run: query --format csv, json or parquet",
       .example = R"({"run": "@latest", "output": "run.json"})",
       .parameters = kParameters,
