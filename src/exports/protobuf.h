@@ -56,6 +56,8 @@ class ProtoWriter {
   [[nodiscard]] std::string_view view() const { return buffer_; }
   [[nodiscard]] size_t size() const { return buffer_.size(); }
   void clear() { buffer_.clear(); }
+  /// Takes back what was written since the size was this.
+  void cut(size_t size) { buffer_.resize(size); }
 
  private:
   enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLength = 2 };
