@@ -235,8 +235,8 @@ class ChromeExport {
     const ChromeTracks ids(tracks);
     for (size_t i = 0; i < tracks.size(); i++) ids_.push_back(ids.members(static_cast<int64_t>(i)));
     if (!tracks.empty()) report_.written["tracks"] = static_cast<int64_t>(tracks.size());
-    NL_TRY(kernel_arrows_, LaunchArrows::read(reader_, "kernels", "kernel_id", "kernel_links"));
-    NL_TRY(copy_arrows_, LaunchArrows::read(reader_, "copies", "copy_id", "copy_links"));
+    NL_TRY(kernel_arrows_, LaunchArrows::read(reader_, kKernelArrows));
+    NL_TRY(copy_arrows_, LaunchArrows::read(reader_, kCopyArrows));
     NL_CHECK(write_head());
     NL_CHECK(ids.write(out_));
     for (int table = 0; table < static_cast<int>(trace_tables().size()); table++)

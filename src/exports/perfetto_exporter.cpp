@@ -177,11 +177,12 @@ class PerfettoExport {
     NL_CHECK(write_clock());
     NL_CHECK(tracks.write());
     if (!tracks_.empty()) report_.written["tracks"] = static_cast<int64_t>(tracks_.size());
-    NL_TRY(kernel_arrows_, LaunchArrows::read(reader_, "kernels", "kernel_id", "kernel_links"));
-    NL_TRY(copy_arrows_, LaunchArrows::read(reader_, "copies", "copy_id", "copy_links"));
     NL_TRY(store::Connection * connection, reader_.ask("spans"));
     NL_TRY(MovedRows moved, MovedRows::create(*connection));
     NL_CHECK(write_ends(tracks, moved));
+    // Behind the sort of the keys, so that the memory of the two does not add up.
+    NL_TRY(kernel_arrows_, LaunchArrows::read(reader_, kKernelArrows));
+    NL_TRY(copy_arrows_, LaunchArrows::read(reader_, kCopyArrows));
     NL_CHECK(write_rows(tracks, moved));
     NL_CHECK(write_counters(tracks));
     NL_CHECK(write_allocations());

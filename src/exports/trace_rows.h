@@ -89,6 +89,8 @@ class TraceReader {
   Result<void> for_each_flow(const std::function<Result<void>(const FlowRow&)>& each);
 
   bool has(std::string_view table) const { return call_.run.has(std::string(table)); }
+  /// Of a table that is there.
+  int64_t rows(const std::string& table) const { return call_.run.files().tables.at(table); }
   Result<store::Connection*> ask(const std::string& table) { return call_.run.ask({table}); }
   bool touches(int64_t start_ns, int64_t end_ns) const;
 

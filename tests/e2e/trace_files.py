@@ -1,5 +1,6 @@
 """What an exported trace must hold: the same figures, asked of the run by `query` and of the file by Perfetto's trace processor."""
 
+import collections
 import importlib.util
 import json
 import pathlib
@@ -115,3 +116,65 @@ def check_perfetto_file(neurolens, run, path):
     assert found["rows"] == samples
     assert found["total"] == pytest.approx(total, rel=1e-9)
     return report
+
+
+# What comes back from a Chrome trace unchanged, whatever the source of the run was.
+RETURNS = {
+    "spans": [
+        "name", "kind", "start_ns", "dur_ns", "correlation_id", "external_id", "api_id", "source_index", "record_function_id",
+        "python_id", "python_parent_id", "python_module_id", "shapes", "dtypes", "strides", "inputs", "sequence_number",
+        "forward_thread_id",
+    ],
+    "kernels": [
+        "name", "device", "stream", "start_ns", "dur_ns", "correlation_id", "external_id", "context_id", "queued",
+        "registers_per_thread", "shared_memory_bytes", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z",
+        "blocks_per_sm", "warps_per_sm", "occupancy_pct", "graph_id", "graph_node_id",
+    ],
+    "copies": [
+        "name", "kind", "device", "stream", "start_ns", "dur_ns", "correlation_id", "external_id", "context_id", "bytes",
+        "bandwidth_gb_per_s",
+    ],
+    "syncs": [
+        "name", "kind", "device", "stream", "start_ns", "dur_ns", "correlation_id", "external_id", "context_id", "wait_on_stream",
+        "wait_on_correlation_id", "wait_on_event_id",
+    ],
+    "allocations": [
+        "start_ns", "device_type", "device", "address", "bytes", "total_allocated_bytes", "total_reserved_bytes", "source_index",
+    ],
+    "flows": ["arrow_id", "name", "category", "phase", "process_id", "thread_id", "start_ns"],
+    "counters": ["name", "start_ns", "value"],
+}  # fmt: skip
+
+# Become spans of kind other; those of the source stay apart from them.
+MADE_SPANS = "('iteration', 'collective', 'request')"
+
+
+def returning_rows(neurolens, run, table):
+    columns = ", ".join(f"r.{column}" for column in RETURNS[table])
+    timed = "r.start_ns IS NOT NULL"
+    if table in SLICES:
+        timed += " AND (r.dur_ns >= 0" + (" OR r.kind = 'instant')" if table == "spans" else ")")
+    if table == "spans":
+        columns += ", t.depth, p.name AS parent"
+        join = "LEFT JOIN span_tree t ON t.span_id = r.span_id LEFT JOIN spans p ON p.span_id = t.parent_id"
+        timed += f" AND coalesce(r.category, '') NOT IN {MADE_SPANS}"
+    elif table in ("kernels", "copies"):
+        key = "kernel" if table == "kernels" else "copy"
+        columns += ", p.name AS launched_by"
+        join = f"LEFT JOIN {key}_links l ON l.{key}_id = r.{key}_id LEFT JOIN spans p ON p.span_id = l.launch_span_id"
+    else:
+        join = ""
+    return collections.Counter(
+        json.dumps(row, sort_keys=True) for row in neurolens.rows(run, f"SELECT {columns} FROM {table} r {join} WHERE {timed}")
+    )
+
+
+def check_chrome_round_trip(neurolens, run, path):
+    """Exports, imports again, and compares row by row. Returns what export says and the new run."""
+    report = neurolens("export", run, "--format", "chrome", "--output", path, "--json").data
+    json.loads(path.read_bytes())
+    again = neurolens.import_file(path)["run_id"]
+    for table in RETURNS:
+        before, after = returning_rows(neurolens, run, table), returning_rows(neurolens, again, table)
+        assert before == after, (table, list((before - after).items())[:3], list((after - before).items())[:3])
+    return report, again
