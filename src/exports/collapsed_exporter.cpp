@@ -1,0 +1,28 @@
+// Folded stacks for flame graphs: `device 0;aten::linear;gemm 1234`, in nanoseconds, or in the weight of
+// stack samples. The stacks are those of exports/run_stacks.h.
+
+#include "exports/exporter.h"
+#include "exports/folded_text.h"
+#include "exports/run_stacks.h"
+
+namespace nl::exports {
+namespace {
+
+Result<ExportReport> write_collapsed(const ExportCall& call) {
+  ExportReport report;
+  StackTree tree;
+  NL_CHECK(add_stacks(tree, call, {}, report));
+  count_merged(tree, report);
+  NL_CHECK(write_folded(tree, 1, call.write));
+  return report;
+}
+
+}  // namespace
+
+const Exporter& exporter_collapsed() {
+  static constexpr Exporter kCollapsed{"collapsed", "flamegraph.pl, inferno-flamegraph, speedscope.app",
+                                       write_collapsed};
+  return kCollapsed;
+}
+
+}  // namespace nl::exports
