@@ -169,6 +169,10 @@ def returning_rows(neurolens, run, table):
     )
 
 
+def several_scopes(neurolens, run):
+    return neurolens.value(run, "SELECT count(DISTINCT id_scope) FROM tracks") > 1
+
+
 def check_chrome_round_trip(neurolens, run, path):
     """Exports, imports again, and compares row by row. Returns what export says and the new run."""
     report = neurolens("export", run, "--format", "chrome", "--output", path, "--json").data
@@ -176,5 +180,7 @@ def check_chrome_round_trip(neurolens, run, path):
     again = neurolens.import_file(path)["run_id"]
     for table in RETURNS:
         before, after = returning_rows(neurolens, run, table), returning_rows(neurolens, again, table)
+        if table == "flows" and several_scopes(neurolens, run):  # then arrows from launches come back as flows
+            after = collections.Counter({row: count for row, count in after.items() if json.loads(row)["category"] != "ac2g"})
         assert before == after, (table, list((before - after).items())[:3], list((after - before).items())[:3])
     return report, again
