@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -26,6 +27,8 @@ class LaunchPlaces {
     uint32_t labels = 0;  ///< name of a frame of labels; 0: none
   };
 
+  explicit LaunchPlaces(bool with_labels) : with_labels_(with_labels) {}
+
   Result<void> find_wanted(store::OpenRun& run) {
     for (const auto& [table, links] :
          {std::pair{"kernels", "kernel_links"}, std::pair{"copies", "copy_links"}}) {
@@ -46,12 +49,16 @@ class LaunchPlaces {
     const auto word = static_cast<size_t>(span) / 64;
     return span >= 0 && word < wanted_.size() && (wanted_[word] >> (span % 64) & 1) != 0;
   }
-  void set(int64_t span, Place place) { places_[index_of(span)] = place; }
-  /// Null if the span is none of the run's, or has no duration.
-  const Place* find(int64_t span) const {
-    if (!wants(span)) return nullptr;
-    const Place& place = places_[index_of(span)];
-    return place.node == StackTree::kRoot ? nullptr : &place;
+  void set(int64_t span, Place place) {
+    nodes_[index_of(span)] = place.node;
+    if (with_labels_) labels_[index_of(span)] = place.labels;
+  }
+  /// Nothing if the span is none of the run's, or has no duration.
+  std::optional<Place> find(int64_t span) const {
+    if (!wants(span)) return std::nullopt;
+    const size_t index = index_of(span);
+    if (nodes_[index] == StackTree::kRoot) return std::nullopt;
+    return Place{nodes_[index], with_labels_ ? labels_[index] : 0};
   }
 
  private:
@@ -68,7 +75,8 @@ class LaunchPlaces {
       before_.push_back(count);
       count += static_cast<uint32_t>(std::popcount(word));
     }
-    places_.resize(count);
+    nodes_.resize(count, StackTree::kRoot);
+    if (with_labels_) labels_.resize(count);
   }
 
   size_t index_of(int64_t span) const {
@@ -79,7 +87,9 @@ class LaunchPlaces {
 
   std::vector<uint64_t> wanted_;
   std::vector<uint32_t> before_;  // wanted spans before each word
-  std::vector<Place> places_;
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> labels_;
+  const bool with_labels_;
 };
 
 /// Step numbers would give each step a flame of its own: "ProfilerStep#12" is one frame with the other steps.
@@ -150,7 +160,12 @@ class OpenFrames {
 class StackBuilder {
  public:
   StackBuilder(StackTree& tree, const ExportCall& call, const StackOptions& options, ExportReport& report)
-      : tree_(tree), call_(call), options_(options), report_(report), window_(call.window) {}
+      : tree_(tree),
+        call_(call),
+        options_(options),
+        report_(report),
+        window_(call.window),
+        launches_(options.with_labels) {}
 
   Result<void> add_all() {
     NL_TRY(tracks_, TrackNames::read(call_.run));
@@ -179,7 +194,7 @@ class StackBuilder {
     int32_t track = -2;
     int64_t written = 0;
     NL_CHECK(for_host_spans(
-        call_,
+        call_, options_.with_labels,
         [&](const HostSpan& span) -> Result<void> {
           if (span.track_id != track) {
             sweep.finish();
@@ -220,7 +235,7 @@ class StackBuilder {
         call_, table,
         [&](const DeviceWork& work) -> Result<void> {
           if (!window_.touches(work.start_ns, work.end_ns)) return {};
-          const LaunchPlaces::Place* launch = launches_.find(work.launched_by);
+          const auto launch = launches_.find(work.launched_by);
           Node node = tree_.child(stack_of(device_root(work), launch), work.name);
           if (options_.with_labels) node = labelled(node, work, launch);
           tree_.sum(node, options_.sums.device) += window_.inside(work.start_ns, work.end_ns);
@@ -240,8 +255,8 @@ class StackBuilder {
   }
 
   /// The stack of the launch, below the device instead of the thread.
-  Node stack_of(Node device, const LaunchPlaces::Place* launch) {
-    if (launch == nullptr) return tree_.child(device, "(launch not captured)");
+  Node stack_of(Node device, const std::optional<LaunchPlaces::Place>& launch) {
+    if (!launch) return tree_.child(device, "(launch not captured)");
     const uint64_t key = uint64_t{device} << 32 | launch->node;
     if (const auto known = moved_.find(key); known != moved_.end()) return known->second;
     Node node = device;
@@ -252,12 +267,12 @@ class StackBuilder {
     return node;
   }
 
-  Node labelled(Node node, const DeviceWork& work, const LaunchPlaces::Place* launch) {
+  Node labelled(Node node, const DeviceWork& work, const std::optional<LaunchPlaces::Place>& launch) {
     labels_.clear();
     if (work.device) append_label(labels_, "device", std::to_string(*work.device));
     if (work.stream) append_label(labels_, "stream", std::to_string(*work.stream));
     if (const auto rank = tracks_.rank(work.track_id)) append_label(labels_, "rank", std::to_string(*rank));
-    if (launch != nullptr && launch->labels != 0) labels_ += tree_.names[launch->labels];
+    if (launch && launch->labels != 0) labels_ += tree_.names[launch->labels];
     return labels_.empty() ? node : tree_.child(node, tree_.names.number_as_is(labels_));
   }
 

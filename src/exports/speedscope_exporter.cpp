@@ -220,7 +220,7 @@ class SpeedscopeFile {
   Result<void> write_threads() {
     int32_t track = -2;
     NL_CHECK(for_host_spans(
-        call_,
+        call_, false,
         [&](const HostSpan& span) -> Result<void> {
           if (span.track_id != track) begin_timeline(tracks_.track(span.track_id));
           track = span.track_id;

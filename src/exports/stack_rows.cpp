@@ -35,14 +35,16 @@ constexpr char kNegative[] = "start_ns IS NOT NULL AND dur_ns < 0";
 constexpr char kTimed[] = "start_ns IS NOT NULL AND dur_ns >= 0";
 
 /// Outer spans before inner ones, as the span tree has it.
-constexpr char kSpansInOrder[] = R"(
+std::string spans_in_order(bool with_shapes) {
+  return std::string(R"(
   SELECT coalesce(track_id, -1)::INTEGER AS track, span_id, start_ns, dur_ns, coalesce(name, '') AS name,
-         CASE kind WHEN 'op' THEN 1 WHEN 'runtime' THEN 2 WHEN 'annotation' THEN -1 ELSE 0 END::INTEGER AS rank,
-         coalesce(shapes, '') AS shapes
+         CASE kind WHEN 'op' THEN 1 WHEN 'runtime' THEN 2 WHEN 'annotation' THEN -1 ELSE 0 END::INTEGER AS rank)") +
+         (with_shapes ? ", coalesce(shapes, '') AS shapes" : "") + R"(
   FROM spans WHERE start_ns IS NOT NULL AND dur_ns >= 0
   ORDER BY track, start_ns, dur_ns DESC, greatest(rank, 0), span_id)";
+}
 
-HostSpan host_span(const Chunk& chunk, size_t row) {
+HostSpan host_span(const Chunk& chunk, size_t row, bool with_shapes) {
   const int64_t start = chunk.int64s(2)[row];
   const int32_t rank = chunk.int32s(5)[row];
   return {chunk.int32s(0)[row],
@@ -53,7 +55,7 @@ HostSpan host_span(const Chunk& chunk, size_t row) {
           rank == 1,
           rank == 2,
           rank == -1,
-          chunk.text(6, row)};
+          with_shapes ? chunk.text(6, row) : std::string_view()};
 }
 
 }  // namespace
@@ -73,14 +75,14 @@ void count_lost(ExportReport& report, const std::string& what, int64_t count) {
   if (count > 0) report.lost[what] += count;
 }
 
-Result<void> for_host_spans(const ExportCall& call, const std::function<Result<void>(const HostSpan&)>& each,
-                            ExportReport& report) {
+Result<void> for_host_spans(const ExportCall& call, bool with_shapes,
+                            const std::function<Result<void>(const HostSpan&)>& each, ExportReport& report) {
   if (!call.run.has("spans")) return {};
   NL_TRY(store::Connection * connection, call.run.ask({"spans"}));
   NL_CHECK(count_untimed(call, *connection, "spans", report));
-  return connection->stream(kSpansInOrder, [&](const Chunk& chunk) -> Result<void> {
+  return connection->stream(spans_in_order(with_shapes), [&](const Chunk& chunk) -> Result<void> {
     NL_CHECK(check_cancelled());
-    for (size_t row = 0; row < chunk.size(); row++) NL_CHECK(each(host_span(chunk, row)));
+    for (size_t row = 0; row < chunk.size(); row++) NL_CHECK(each(host_span(chunk, row, with_shapes)));
     return {};
   });
 }

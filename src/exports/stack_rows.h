@@ -30,9 +30,10 @@ struct HostSpan {
   std::string_view shapes;
 };
 
-/// Spans with a duration, timeline by timeline, each in the order that SpanSweep needs; ended by finish.
-Result<void> for_host_spans(const ExportCall& call, const std::function<Result<void>(const HostSpan&)>& each,
-                            ExportReport& report);
+/// Spans with a duration, timeline by timeline, each in the order that SpanSweep needs. Shapes are empty
+/// unless they are wanted: they would be sorted with the rest.
+Result<void> for_host_spans(const ExportCall& call, bool with_shapes,
+                            const std::function<Result<void>(const HostSpan&)>& each, ExportReport& report);
 
 struct DeviceWork {
   int64_t row;
