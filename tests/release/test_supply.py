@@ -52,8 +52,9 @@ def test_requirements_have_versions_and_hashes(name):
         assert wanted <= {line.split()[0].lower().replace("_", "-") for line in lines}
 
 
-def test_npm_lock_has_hashes():
-    lock = json.loads((REPOSITORY / "tools/html-validate/package-lock.json").read_text())
+@pytest.mark.parametrize("part", ["html-validate", "speedscope"])
+def test_npm_lock_has_hashes(part):
+    lock = json.loads((REPOSITORY / "tools" / part / "package-lock.json").read_text())
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages
     assert all(package["integrity"].startswith("sha512-") for package in packages.values())
