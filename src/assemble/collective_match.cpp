@@ -108,18 +108,22 @@ constexpr char kCallsAlone[] =
         "name");
 
 /// What the op that launched them says, where they say nothing themselves; and the range around the launch,
-/// since the kernels of an all-to-all are called SendRecv.
+/// since the kernels of an all-to-all are called SendRecv. That is the last range to begin before the call,
+/// or if it has ended, the one of those before that reaches furthest: no call is held against all ranges.
 constexpr char kCallsWithOps[] =
+    "WITH ranges AS (SELECT track_id, start_ns, max({'last': start_ns + dur_ns, 'name': name}) AS here FROM "
+    "spans WHERE name LIKE 'nccl:%' AND dur_ns IS NOT NULL GROUP BY ALL), "
+    "reaching AS (SELECT *, max(here) OVER (PARTITION BY track_id ORDER BY start_ns) AS furthest FROM "
+    "ranges), "
+    "launches AS (SELECT c.span_id, CASE WHEN c.start_ns < r.here.last THEN r.here.name WHEN c.start_ns < "
+    "r.furthest.last THEN r.furthest.name END AS around FROM (SELECT span_id, track_id, start_ns FROM spans "
+    "WHERE kind = 'runtime') c ASOF LEFT JOIN reaching r ON c.track_id = r.track_id AND c.start_ns >= "
+    "r.start_ns) "
     "SELECT k.kernel_id, k.track_id, k.start_ns, k.dur_ns, k.name, CASE WHEN (k.args ->> '$.\"Collective "
-    "name\"') IS NULL THEN coalesce(s.args, k.args) ELSE k.args END AS args, (SELECT max(a.name) FROM spans "
-    "a WHERE "
-    "a.name LIKE 'nccl:%' AND a.track_id = c.track_id AND a.start_ns <= c.start_ns AND c.start_ns < "
-    "a.start_ns + "
-    "a.dur_ns) AS around FROM kernels k LEFT JOIN kernel_links l ON l.kernel_id = k.kernel_id LEFT JOIN "
-    "(SELECT "
-    "span_id, args FROM spans WHERE name = 'record_param_comms') s ON s.span_id = l.op_id LEFT JOIN (SELECT "
-    "span_id, "
-    "track_id, start_ns FROM spans WHERE kind = 'runtime') c ON c.span_id = l.launch_span_id "
+    "name\"') IS NULL THEN coalesce(s.args, k.args) ELSE k.args END AS args, c.around FROM kernels k LEFT "
+    "JOIN "
+    "kernel_links l ON l.kernel_id = k.kernel_id LEFT JOIN (SELECT span_id, args FROM spans WHERE name = "
+    "'record_param_comms') s ON s.span_id = l.op_id LEFT JOIN launches c ON c.span_id = l.launch_span_id "
     "WHERE " NL_IS_CALL("k.name");
 
 std::string calls_sql(bool with_ops) {

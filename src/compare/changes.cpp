@@ -42,6 +42,9 @@ class ChangeRows {
       : base_(base), next_(next), by_name_(texts, SIZE_MAX) {}
 
   void add(const align::Alignment& alignment) {
+    // Room that is not used takes no memory; moving a million rows would take twice theirs.
+    changes_.rows.reserve(alignment.matches.size() + alignment.unmatched_base.size() +
+                          alignment.unmatched_other.size());
     for (const align::Match& match : alignment.matches) add(alignment, match);
     for (const uint32_t i : alignment.unmatched_base) take(row_of(base_.items[i].name), base_.items[i], true);
     for (const uint32_t i : alignment.unmatched_other)

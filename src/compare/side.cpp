@@ -205,6 +205,7 @@ class DeviceSide {
     GroupTree tree(run_.run.timeline, texts_, side_.groups);
     const auto& work = device_.device.work;
     place_.resize(work.size());
+    side_.items.reserve(work.size());
     for (const uint32_t i : launch_order()) {
       place_[i] = static_cast<uint32_t>(side_.items.size());
       const bool inside = touches(work[i], window);

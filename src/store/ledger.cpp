@@ -253,7 +253,8 @@ Result<std::string> Ledger::latest(int64_t back) {
   NL_TRY(const auto rows, list(1, back));
   if (rows.empty()) {
     return Error{ErrorCode::kNotFound,
-                 "the ledger does not have the run " + std::to_string(back) + " imports back",
+                 back == 0 ? std::string("the ledger is empty")
+                           : "the ledger has no more than " + std::to_string(back) + " runs",
                  "{} lists the runs",
                  {{"runs"}}};
   }

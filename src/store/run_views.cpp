@@ -212,6 +212,9 @@ Result<RunFiles> run_files(const RunPlace& place, const nlohmann::json& document
       files.clocks.push_back({clock.at("kind") == "unix", clock.at("base_unix_ns"),
                               clock.value("resolution_ns", int64_t{1}), clock.value("identity", "")});
     }
+    const auto& options = document.at("options");
+    if (options.contains("slice_of"))
+      files.slice = {options.at("slice_begin_ns"), options.at("slice_end_ns")};
     for (const auto& source : document.at("sources")) files.formats.insert(source.at("format"));
     for (const auto& table : document.at("tables")) {
       files.tables[table.at("name")] = table.at("rows");

@@ -4,8 +4,10 @@
 // file is an empty view.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -38,6 +40,8 @@ struct RunFiles {
   std::vector<ClockBase> clocks = {};                  ///< of run.json
   std::map<std::string, int64_t> tables = {};          ///< rows of the fact tables that run.json lists
   std::set<std::string> formats = {};                  ///< of its sources
+  std::optional<std::pair<int64_t, int64_t>> slice =
+      {};  ///< begin and end of the part of its parent that it is
 };
 
 /// Looks at the bundle. `derived` is set if the current derived tables are there.

@@ -85,7 +85,7 @@ TEST_P(EveryOperation, RefusesAWrongType) {
     parameters[name] = of_wrong_type(property);
     expect_refused(operation(), parameters, master(), ErrorCode::kBadInput, "/" + name);
     if (property["type"] != "array") continue;
-    parameters[name] = json::array({7});
+    parameters[name] = json::array({of_wrong_type(property["items"])});
     expect_refused(operation(), parameters, master(), ErrorCode::kBadInput, "/" + name + "/0");
   }
 }

@@ -151,8 +151,8 @@ def test_processes_and_threads_are_named(small_run, export):
     assert answers["flows"] == [{"rows": 20}]
 
 
-CSV = b""""Kind","Agent_Id","Queue_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp"
-"KERNEL_DISPATCH","Agent 1",1,5,1,1,"k \xff\xfe \xc3\xa4",1,1000,2000
+CSV = b""""Kind","Agent_Id","Queue_Id","Thread_Id","Dispatch_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp"
+"KERNEL_DISPATCH","Agent 1",1,5,1,"k \xff\xfe \xc3\xa4",1,1000,2000
 """
 
 

@@ -106,11 +106,10 @@ def check_perfetto_file(neurolens, run, path):
     assert answers["unclosed"] == [{"rows": 0}]
     assert by_name(answers["slices"]) == figures_of_run(neurolens, run, tables)
     assert answers["flows"] == [{"rows": forward_arrows(neurolens, run)}]
-    counters = "SELECT count(*) AS rows, coalesce(sum(value), 0)::DOUBLE AS total FROM counters WHERE isfinite(value) AND start_ns IS NOT NULL"
-    totals = "SELECT count({0}) AS rows, coalesce(sum({0}), 0)::DOUBLE AS total FROM allocations WHERE start_ns IS NOT NULL"
+    figures = "SELECT count({0}) AS rows, coalesce(sum({0}), 0)::DOUBLE AS total FROM {1} WHERE start_ns IS NOT NULL AND isfinite({0})"
     samples, total = 0, 0.0
-    for sql in (counters, totals.format("total_allocated_bytes"), totals.format("total_reserved_bytes")):
-        (row,) = neurolens.rows(run, sql)
+    for column, table in (("value", "counters"), ("total_allocated_bytes", "allocations"), ("total_reserved_bytes", "allocations")):
+        (row,) = neurolens.rows(run, figures.format(f"{column}::DOUBLE", table))
         samples, total = samples + row["rows"], total + row["total"]
     (found,) = answers["counters"]
     assert found["rows"] == samples
@@ -151,7 +150,7 @@ MADE_SPANS = "('iteration', 'collective', 'request')"
 
 def returning_rows(neurolens, run, table):
     columns = ", ".join(f"r.{column}" for column in RETURNS[table])
-    timed = "r.start_ns IS NOT NULL"
+    timed = "r.start_ns IS NOT NULL" + (" AND isfinite(r.value)" if table == "counters" else "")
     if table in SLICES:
         timed += " AND (r.dur_ns >= 0" + (" OR r.kind = 'instant')" if table == "spans" else ")")
     if table == "spans":

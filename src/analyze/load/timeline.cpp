@@ -256,6 +256,7 @@ Result<Timeline> load_timeline(store::Connection& connection, const store::RunFi
       NL_CHECK(check_links(rows->size(), spans, *links, "device work"));
   }
   NL_CHECK(set_capture(run));
+  if (files.slice) run.capture = {files.slice->first, files.slice->second};
   return run;
 }
 

@@ -75,7 +75,8 @@ struct Timeline {
   DeviceRows kernels;
   DeviceRows copies;
   std::vector<int64_t> copy_bytes;  ///< model::kNull where unknown
-  Interval capture;                 ///< from the first start to the last end of all spans, kernels and copies
+  Interval capture;  ///< from the first start to the last end of all spans, kernels and copies; of a slice:
+                     ///< its part
 };
 
 /// bad_input if the times of the run span more than 146 years.

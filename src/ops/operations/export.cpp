@@ -1,11 +1,9 @@
 #include <fmt/core.h>
 
-#include "analyze/load/windows.h"
-#include "analyze/loaded_run.h"
-#include "analyze/names/taxonomy.h"
 #include "base/files.h"
 #include "exports/exporter.h"
 #include "ops/runs/named_analysis.h"
+#include "ops/runs/named_window.h"
 #include "ops/runs/packed_runs.h"
 #include "ops/runs/run_names.h"
 #include "ops/runs/run_state.h"
@@ -86,14 +84,10 @@ Result<void> write_to_file(const std::string& path, bool force,
 }
 
 Result<std::vector<exports::Stretch>> stretches_of(const NamedRun& named, const std::string& window) {
-  if (window.empty()) return std::vector<exports::Stretch>();
-  NL_TRY(const auto open, open_derived(named));
-  NL_TRY(const analyze::Taxonomy* taxonomy, analyze::Taxonomy::shared());
-  NL_TRY(const auto loaded, analyze::load_run(open, *taxonomy, {}));
-  NL_TRY(const auto set, analyze::window_named(window, loaded.run.timeline, loaded.run.windows));
   std::vector<exports::Stretch> stretches;
+  if (window.empty()) return stretches;
+  NL_TRY(const auto set, named_window(named, window));
   for (const auto& one : set) stretches.push_back({one.begin, one.end});
-  if (stretches.empty()) return Error{ErrorCode::kNotFound, "the window is empty: " + window};
   return stretches;
 }
 

@@ -116,6 +116,10 @@ Result<Outcome> run(Context& context, const json& parameters) {
   data["steps"] = document["windows"]["seen"];
   data["clock"] = document["clocks"][0];
   data["tables"] = document["tables"];
+  if (const auto& slice = open->files().slice) {
+    data["slice_of"] = document["options"]["slice_of"];
+    data["window"] = {{"start_ns", slice->first}, {"dur_ns", slice->second - slice->first}};
+  }
   NL_TRY(const json state, state_of(context, named, document));
   data.update(state);
   NL_TRY(data["files"], files_of(context, named, document));
@@ -258,6 +262,8 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   const std::string names = names_text(data);
   if (!names.empty())
     out += fmt::format("  {}  {}\n", dim("of      ", style), behind_column(names, kBelow.size(), style));
+  if (data.contains("slice_of"))
+    out += fmt::format("  {}  a part of run {}\n", dim("slice   ", style), short_id(data["slice_of"]));
   const std::string versions = versions_text(data["software"]);
   out += run_state_text(data, style);
   if (!versions.empty()) out += fmt::format("  {}  {}\n", dim("software", style), versions);

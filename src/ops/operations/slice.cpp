@@ -1,0 +1,98 @@
+#include <fmt/core.h>
+
+#include "analyze/load/windows.h"
+#include "ops/import/slice_run.h"
+#include "ops/runs/named_analysis.h"
+#include "ops/runs/named_window.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
+
+namespace nl::ops {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"({
+  "type": "object", "additionalProperties": false, "required": ["run"],
+  "properties": {
+    "run": {"x-run": true},
+    "window": {"type": "string",
+               "description": "what touches this window: steady, whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation, from the first to the last of that name"
+}
+, "track" : {
+  "type" : "array",
+           "items" : {"type" : "integer", "minimum" : 0},
+                     "description"
+      : "only these tracks, by track_id, with what launched their work; may be repeated"
+}
+}
+})";
+
+constexpr char kResult[] = R"({
+  "type": "object", "required": ["run_id", "parent", "created", "begin_ns", "end_ns", "rows"],
+  "properties": {
+    "run_id": {"type": "string"}, "parent": {"type": "string"}, "created": {"type": "boolean"},
+    "begin_ns": {"type": "integer"}, "end_ns": {"type": "integer"},
+    "rows": {"type": "object", "required": ["inside", "along", "left_out"],
+             "description": "of the parent: in the slice, along with them since they explain them, not in the slice"}
+  }})";
+
+Result<SliceChoice> choice_of(const NamedRun& named, const json& parameters) {
+  if (!parameters.contains("window") && !parameters.contains("track"))
+    return Error{ErrorCode::kBadInput, "nothing to cut out",
+                 "name a part of the run with --window or --track"};
+  NL_TRY(const auto stretches, named_window(named, parameters.value("window", "whole")));
+  return SliceChoice{stretches.front().begin, stretches.back().end,
+                     parameters.value("track", std::vector<int64_t>())};
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(const auto ledger, ledger_of(context, named));
+  NL_TRY(const SliceChoice choice, choice_of(named, parameters));
+  NL_TRY(const auto open, open_derived(named));
+  NL_TRY(const auto slice, slice_run(context, *ledger, open, choice));
+  Outcome outcome;
+  outcome.data = {{"run_id", slice.report.run_id},
+                  {"parent", named.run_id},
+                  {"created", slice.report.created},
+                  {"begin_ns", choice.begin_ns},
+                  {"end_ns", choice.end_ns},
+                  {"rows", {{"inside", slice.inside}, {"along", slice.along}, {"left_out", slice.left_out}}}};
+  outcome.next.push_back(suggested("analyze", {{"run", short_id(slice.report.run_id)}, {"window", "whole"}}));
+  outcome.next.push_back(suggested(
+      "export", {{"run", short_id(slice.report.run_id)}, {"format", "nlz"}, {"output", "slice.nlz"}}));
+  return outcome;
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  const json& data = outcome.data;
+  const json& rows = data["rows"];
+  return fmt::format("{}  {} {} of {}\n  {} inside, {} along, {} left out\n",
+                     bold(short_id(data["run_id"]), style),
+                     data["created"].get<bool>() ? "a slice of" : "was there already: a slice of",
+                     duration_text(data["end_ns"].get<int64_t>() - data["begin_ns"].get<int64_t>()),
+                     short_id(data["parent"]), counted(rows["inside"], "row"), grouped(rows["along"]),
+                     grouped(rows["left_out"]));
+}
+
+}  // namespace
+
+const Operation& operation_slice() {
+  static constexpr Operation kOperation{
+      .name = "slice",
+      .summary = "Make a smaller run from a window or some tracks of a run",
+      .use_when = "you want to send or look at a part of a large run: a step, a phase, one stream",
+      .not_when = "you only want figures of a window: analyze --window",
+      .example = R"({"run": "@latest", "window": "step:0"})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kWrite,
+      .reach = {.cli = true, .http = true, .mcp = true},
+      .run = run,
+      .text = text,
+  };
+  return kOperation;
+}
+
+}  // namespace nl::ops
