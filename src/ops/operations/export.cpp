@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "exports/exporter.h"
+#include "exports/stack_difference.h"
 #include "ops/runs/named_analysis.h"
 #include "ops/runs/named_window.h"
 #include "ops/runs/packed_runs.h"
@@ -34,6 +35,8 @@ constexpr char kParameters[] = R"({
     "derived": {"type": "boolean", "description": "nlz: also what was derived from the facts"},
     "sources": {"type": "array", "items": {"type": "string"}, "x-many": true, "x-host-path": true,
                 "description": "nlz: the profiles that the run was made from, so that whoever gets it can prove it"},
+    "against": {"type": "string", "x-run": true,
+                "description": "a second run: collapsed stacks with the sums of both, for a flame graph of the difference"},
     "output": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "file to write; default: standard output"},
     "force": {"type": "boolean", "description": "replace the file if it exists"}
   }})";
@@ -117,6 +120,18 @@ Result<PackOptions> pack_options(const json& parameters) {
   return options;
 }
 
+/// Both runs on one engine, so that its memory is needed once.
+Result<exports::ExportReport> write_difference(const NamedRun& before, const NamedRun& after,
+                                               const std::string& window, const Write& write) {
+  NL_TRY(auto stretches_before, stretches_of(before, window));
+  NL_TRY(auto stretches_after, stretches_of(after, window));
+  const auto engine = store::EngineStart::leased(kExportEngine);
+  NL_TRY(const auto open_before, open_derived(before, engine));
+  NL_TRY(const auto open_after, open_derived(after, engine));
+  return exports::write_stack_difference({*open_before, std::move(stretches_before), write},
+                                         {*open_after, std::move(stretches_after), write});
+}
+
 Result<Outcome> run(Context& context, const json& parameters) {
   const std::string path = parameters.value("output", "");
   if (path.empty() && !context.bytes) {
@@ -129,7 +144,15 @@ Result<Outcome> run(Context& context, const json& parameters) {
   if (exporter == nullptr && !window.empty())
     return Error{ErrorCode::kBadInput, "--window does not go with the format " + format};
   NL_TRY(const PackOptions pack, pack_options(parameters));
+  const std::string against = parameters.value("against", "");
+  if (!against.empty() && format != "collapsed")
+    return Error{ErrorCode::kBadInput, "--against does not go with the format " + format,
+                 "the difference of two runs is written as --format collapsed"};
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  std::optional<NamedRun> other;
+  if (!against.empty()) {
+    NL_TRY(other, resolve_run(context, against));
+  }
   Outcome outcome;
   outcome.data = {{"run_id", named.run_id}, {"format", format}};
   const auto produce = [&](const Write& write) -> Result<void> {
@@ -138,7 +161,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
       return {};
     }
     if (exporter == nullptr) return write_document(context, named, write);
-    NL_TRY(const auto report, write_as(*exporter, named, window, write));
+    NL_TRY(const auto report, other ? write_difference(named, *other, window, write)
+                                    : write_as(*exporter, named, window, write));
     outcome.data["written"] = report.written;
     outcome.data["lost"] = report.lost;
     return {};
