@@ -95,7 +95,10 @@ void add_option(CLI::App& command, const std::string& name, const json& property
   const std::string letter = property.value("x-short", "");
   const std::string shown = positional ? name : (letter.empty() ? "" : "-" + letter + ",") + flag_name(name);
   if (value.type == "array") {
-    value.option = command.add_option(shown, value.texts, help)->type_name(positional ? "" : "TEXT ...");
+    value.option = command.add_option(shown, value.texts, help)
+                       ->type_name(positional                                         ? ""
+                                   : property["items"].value("type", "") == "integer" ? "N ..."
+                                                                                      : "TEXT ...");
     if (!positional && !property.contains("x-many"))
       value.option->allow_extra_args(false);  // one value per flag: positional arguments may follow
   } else {
@@ -136,6 +139,24 @@ std::optional<int64_t> whole_number(const std::string& text) {
   return failed == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
 
+Result<int64_t> number_of(const std::string& name, const std::string& text, const json& property) {
+  const std::optional<int64_t> number = whole_number(text);
+  const int64_t least = property.value("minimum", INT64_MIN), most = property.value("maximum", INT64_MAX);
+  if (number && *number >= least && *number <= most) return *number;
+  return Error{ErrorCode::kBadInput, fmt::format("{} must be a whole number from {} to {}, not: {}",
+                                                 flag_name(name), least, most, text)};
+}
+
+Result<json> list_of(const std::string& name, const std::vector<std::string>& texts, const json& items) {
+  if (items.value("type", "") != "integer") return json(texts);
+  json numbers = json::array();
+  for (const std::string& text : texts) {
+    NL_TRY(const int64_t number, number_of(name, text, items));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
 Result<json> parameters_of(const RawValues& values, const json& schema) {
   json out = json::object();
   for (const auto& [name, value] : values) {
@@ -143,18 +164,9 @@ Result<json> parameters_of(const RawValues& values, const json& schema) {
     if (value.type == "boolean") {
       out[name] = value.flag;
     } else if (value.type == "array") {
-      out[name] = value.texts;
+      NL_TRY(out[name], list_of(name, value.texts, schema["properties"][name]["items"]));
     } else if (value.type == "integer") {
-      const std::optional<int64_t> number = whole_number(value.text);
-      const auto& property = schema["properties"][name];
-      const bool fits = number && *number >= property.value("minimum", INT64_MIN) &&
-                        *number <= property.value("maximum", INT64_MAX);
-      if (!fits) {
-        return Error{ErrorCode::kBadInput, fmt::format("{} must be a whole number from {} to {}, not: {}",
-                                                       flag_name(name), property.value("minimum", INT64_MIN),
-                                                       property.value("maximum", INT64_MAX), value.text)};
-      }
-      out[name] = *number;
+      NL_TRY(out[name], number_of(name, value.text, schema["properties"][name]));
     } else {
       out[name] = value.text;
     }

@@ -21,7 +21,7 @@ def figures(analysis):
     devices = []
     for device in analysis["devices"]:
         metrics = {name: value for name, value in device["metrics"].items() if name not in OF_STEPS}
-        gaps = [{k: v for k, v in gap.items() if not k.endswith("_id")} for gap in device["longest_gaps"]]
+        gaps = [{k: v for k, v in gap.items() if k != "next_row"} for gap in device["longest_gaps"]]
         devices.append({**device, "metrics": metrics, "longest_gaps": gaps})
     return analysis["window"]["total_ns"], devices
 

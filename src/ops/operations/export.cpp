@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "base/files.h"
+#include "base/private_folder.h"
 #include "exports/exporter.h"
 #include "exports/stack_difference.h"
 #include "ops/runs/named_analysis.h"
@@ -51,8 +52,10 @@ constexpr char kResult[] = R"({
     "lost": {"type": "object", "description": "what the format has no room for: rows by kind"}
   }})";
 
-/// Sorts of large runs spill.
-const store::EngineOptions kExportEngine{.threads = 1, .memory_mb = 192, .temp_folder = "/tmp"};
+/// Sorts of large runs spill, into a folder of their own: the engine gives its files fixed names.
+store::EngineStart export_engine(const FolderAside& temp) {
+  return store::EngineStart::leased({.threads = 1, .memory_mb = 128, .temp_folder = temp.path()});
+}
 
 Error there_already(const std::string& path) {
   return Error{ErrorCode::kConflict, "the file exists already: " + path, "replace it with --force"};
@@ -100,10 +103,11 @@ Result<void> write_document(const Context& context, const NamedRun& named, const
   return store::write_run_file(named.bundle, labels, write, context.cancelled);
 }
 
-Result<exports::ExportReport> write_as(const exports::Exporter& exporter, const NamedRun& named,
-                                       const std::string& window, const Write& write) {
+Result<exports::ExportReport> write_as(const Context& context, const exports::Exporter& exporter,
+                                       const NamedRun& named, const std::string& window, const Write& write) {
   NL_TRY(auto stretches, stretches_of(named, window));
-  NL_TRY(const auto open, open_derived(named, store::EngineStart::leased(kExportEngine)));
+  NL_TRY(const FolderAside temp, make_private_folder(*context.environment, PrivateUse::kFiles));
+  NL_TRY(const auto open, open_derived(named, export_engine(temp)));
   return exporter.write({*open, std::move(stretches), write});
 }
 
@@ -121,11 +125,13 @@ Result<PackOptions> pack_options(const json& parameters) {
 }
 
 /// Both runs on one engine, so that its memory is needed once.
-Result<exports::ExportReport> write_difference(const NamedRun& before, const NamedRun& after,
-                                               const std::string& window, const Write& write) {
+Result<exports::ExportReport> write_difference(const Context& context, const NamedRun& before,
+                                               const NamedRun& after, const std::string& window,
+                                               const Write& write) {
   NL_TRY(auto stretches_before, stretches_of(before, window));
   NL_TRY(auto stretches_after, stretches_of(after, window));
-  const auto engine = store::EngineStart::leased(kExportEngine);
+  NL_TRY(const FolderAside temp, make_private_folder(*context.environment, PrivateUse::kFiles));
+  const auto engine = export_engine(temp);
   NL_TRY(const auto open_before, open_derived(before, engine));
   NL_TRY(const auto open_after, open_derived(after, engine));
   return exports::write_stack_difference({*open_before, std::move(stretches_before), write},
@@ -161,8 +167,8 @@ Result<Outcome> run(Context& context, const json& parameters) {
       return {};
     }
     if (exporter == nullptr) return write_document(context, named, write);
-    NL_TRY(const auto report, other ? write_difference(named, *other, window, write)
-                                    : write_as(*exporter, named, window, write));
+    NL_TRY(const auto report, other ? write_difference(context, named, *other, window, write)
+                                    : write_as(context, *exporter, named, window, write));
     outcome.data["written"] = report.written;
     outcome.data["lost"] = report.lost;
     return {};
