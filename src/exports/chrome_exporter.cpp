@@ -98,18 +98,36 @@ bool is_structured(std::string_view json) {
 }
 
 /// What a column of JSON says, in two parts: arguments, and members of the event itself, which import keeps
-/// under $event, always last. Both without braces.
+/// under $event. Both without braces.
 struct RestParts {
   std::string_view args, event;
 };
 
+/// Where the member of the outermost object begins whose value is the last one; npos if there is none.
+size_t last_member(std::string_view json, std::string_view key) {
+  int depth = 0;
+  bool in_string = false;
+  size_t last = std::string_view::npos;
+  for (size_t at = 0; at < json.size(); at++) {
+    const char c = json[at];
+    if (in_string && c == '\\') {
+      at++;
+    } else if (c == '"') {
+      if (!in_string && depth == 1 && (json[at - 1] == '{' || json[at - 1] == ',')) last = at;
+      in_string = !in_string;
+    } else if (!in_string) {
+      depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    }
+  }
+  return last != std::string_view::npos && json.substr(last).starts_with(key) ? last : std::string_view::npos;
+}
+
 RestParts parts_of(std::string_view json) {
   if (json.size() < 2 || json.front() != '{' || json.back() != '}') return {};
   constexpr std::string_view kEvent = "\"$event\":{";
-  const size_t at = json.rfind(kEvent);
-  const bool has_event =
-      at != std::string_view::npos && (json[at - 1] == '{' || json[at - 1] == ',') && json.ends_with("}}");
-  if (!has_event) return {json.substr(1, json.size() - 2), {}};
+  const bool may_have = json.find(kEvent) != std::string_view::npos;
+  const size_t at = may_have ? last_member(json, kEvent) : std::string_view::npos;
+  if (at == std::string_view::npos) return {json.substr(1, json.size() - 2), {}};
   const size_t inside = at + kEvent.size();
   return {json.substr(1, at > 1 ? at - 2 : 0), json.substr(inside, json.size() - inside - 2)};
 }

@@ -73,8 +73,7 @@ Result<void> LaunchArrows::follow(TraceReader& reader, const std::vector<int64_t
   arrives_.resize(begins.size());
   NL_TRY(store::Connection * connection, reader.ask("spans"));
   constexpr char kSql[] =
-      "SELECT span_id::BIGINT, start_ns, coalesce(dur_ns, 0) FROM spans "
-      "WHERE start_ns IS NOT NULL AND (dur_ns >= 0 OR kind = 'instant')";
+      "SELECT span_id::BIGINT, start_ns, dur_ns FROM spans WHERE start_ns IS NOT NULL AND dur_ns >= 0";
   return connection->stream(kSql, [&](const store::Chunk& chunk) -> Result<void> {
     const int64_t* const ids = chunk.int64s(0);
     const int64_t* const starts = chunk.int64s(1);

@@ -135,6 +135,15 @@ bool is_written(const TraceRow& row) {
   return row.dur_ns ? *row.dur_ns >= 0 : row.kind == "instant";
 }
 
+// Rank, table and id in one number, since the sort of keys costs by the column.
+constexpr int kIdBits = 57;
+constexpr int kTableBits = 3;
+
+std::string order_sql(const TraceTable& table, size_t number) {
+  return fmt::format("(({})::BIGINT + 1) * {} + {} + {}::BIGINT", table.rank,
+                     int64_t{1} << (kIdBits + kTableBits), static_cast<int64_t>(number) << kIdBits, table.id);
+}
+
 std::string slices_sql(const TraceReader& reader) {
   std::string all;
   const auto tables = trace_tables();
@@ -142,13 +151,12 @@ std::string slices_sql(const TraceReader& reader) {
     const TraceTable& table = tables[number];
     if (!reader.has(table.table)) continue;
     all += fmt::format(
-        "{}SELECT {} AS track, start_ns, dur_ns, {}::BIGINT AS tab, {}::BIGINT AS id, ({})::BIGINT AS rank "
-        "FROM {} r "
-        "WHERE start_ns IS NOT NULL AND dur_ns >= 0",
-        all.empty() ? "" : " UNION ALL ", track_sql(table, static_cast<int>(number)), number, table.id,
-        table.rank, table.table);
+        "{}SELECT {} AS track, start_ns, dur_ns, {} AS place FROM {} WHERE start_ns IS NOT NULL AND dur_ns "
+        ">= 0",
+        all.empty() ? "" : " UNION ALL ", track_sql(table, static_cast<int>(number)),
+        order_sql(table, number), table.table);
   }
-  return all.empty() ? "" : all + " ORDER BY track, start_ns, dur_ns DESC, rank, tab, id";
+  return all.empty() ? "" : all + " ORDER BY track, start_ns, dur_ns DESC, place";
 }
 
 }  // namespace
@@ -195,11 +203,13 @@ Result<void> TraceReader::for_each_slice(const std::function<Result<void>(const 
   if (sql.empty()) return {};
   NL_TRY(store::Connection * connection, ask("spans"));
   return connection->stream(sql, [&](const Chunk& chunk) -> Result<void> {
-    const int64_t* columns[5];
-    for (size_t c = 0; c < 5; c++) columns[c] = chunk.int64s(c);
+    const int64_t* columns[4];
+    for (size_t c = 0; c < 4; c++) columns[c] = chunk.int64s(c);
     for (size_t i = 0; i < chunk.size(); i++) {
-      const SliceKey key{columns[0][i], columns[1][i], columns[2][i], static_cast<int>(columns[3][i]),
-                         columns[4][i]};
+      const int64_t place = columns[3][i];
+      const SliceKey key{columns[0][i], columns[1][i], columns[2][i],
+                         static_cast<int>(place >> kIdBits & ((1 << kTableBits) - 1)),
+                         place & ((int64_t{1} << kIdBits) - 1)};
       if (touches(key.start_ns, end_of(key.start_ns, key.dur_ns))) NL_CHECK(each(key));
     }
     return {};
@@ -270,11 +280,11 @@ Result<void> TraceReader::count_lost_rows(const TraceTable& table, ExportReport&
   const std::string name(table.table);
   if (!has(name)) return {};
   NL_TRY(store::Connection * connection, ask(name));
+  const std::string is_instant = name == "spans" ? " AND kind IS DISTINCT FROM 'instant'" : "";
   const std::string count = "SELECT count(*) FROM " + name + " WHERE ";
   NL_TRY(const int64_t no_start, connection->integer(count + "start_ns IS NULL"));
-  const std::string is_instant = name == "spans" ? " AND kind IS DISTINCT FROM 'instant'" : "";
   NL_TRY(const int64_t no_duration,
-         connection->integer(count + "start_ns IS NOT NULL AND coalesce(dur_ns, -1) < 0" + is_instant));
+         connection->integer(count + "start_ns IS NOT NULL AND (dur_ns IS NULL OR dur_ns < 0)" + is_instant));
   if (no_start > 0) report.lost[name + " without a time"] += no_start;
   if (no_duration > 0) report.lost[name + " without a duration"] += no_duration;
   return {};

@@ -16,6 +16,7 @@ RECORDED = [
     "onnxruntime/generated/transformer_t2_optall_5runs.json",
     "rocprof/jimw_gfx1151_llamacpp_decode_kernel_trace.csv",
     "telemetry/xypp3_h100_nvidia_smi.csv",
+    "more/other/ibm_aiu_sample_flex_3062_job_4.json",
 ]
 
 

@@ -87,7 +87,7 @@ TRACE_QUESTIONS = {
 
 FORWARD_LINKS = """
   SELECT count(*) FROM {links} l JOIN {work} w ON w.{key} = l.{key} JOIN spans s ON s.span_id = l.launch_span_id
-  WHERE w.start_ns >= s.start_ns AND w.dur_ns >= 0 AND (s.dur_ns >= 0 OR s.kind = 'instant')"""
+  WHERE w.start_ns >= s.start_ns AND w.dur_ns >= 0 AND s.dur_ns >= 0"""
 
 
 def forward_arrows(neurolens, run):
