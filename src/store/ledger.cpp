@@ -274,9 +274,11 @@ Result<void> Ledger::drop(const std::string& run_id, const std::function<Result<
   return transaction.commit();
 }
 
-Result<void> Ledger::delete_run(const std::string& run_id, const std::string& reason, const Act& act) {
+Result<void> Ledger::delete_run(const std::string& run_id, const std::string& reason, const Act& act,
+                                Patience patience) {
   NL_CHECK(may_write());
-  NL_TRY(const RunLease lease, RunLease::alone(run_folder(run_id), kBusyMs));
+  NL_TRY(const RunLease lease,
+         RunLease::alone(run_folder(run_id), patience == Patience::kSome ? kBusyMs : 0));
   return drop(run_id, [&](State& state) { return state.bury(run_id, reason, act); });
 }
 

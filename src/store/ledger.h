@@ -50,6 +50,9 @@ struct GcReport {
   std::vector<std::string> unreadable = {};  ///< run folders without a valid run.json, left as they are
 };
 
+/// Whether to wait for those who use a run.
+enum class Patience { kNone, kSome };
+
 class Ledger {
  public:
   /// Opens the folder, creating it if need be. An index that is behind is brought up to date, unless it is
@@ -104,7 +107,8 @@ class Ledger {
 
   /// Removes a run for good; a tombstone says who did it, when and why. Its content may be imported again.
   /// `conflict` if the run is in use.
-  Result<void> delete_run(const std::string& run_id, const std::string& reason, const Act& act);
+  Result<void> delete_run(const std::string& run_id, const std::string& reason, const Act& act,
+                          Patience patience = Patience::kSome);
 
   /// Removes what killed imports left; drop_on_the_way also removes runs that were imported on the way.
   Result<GcReport> collect_garbage(bool drop_on_the_way);

@@ -1,8 +1,5 @@
 #include "ops/runs/packed_runs.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <cctype>
 #include <set>
 
@@ -84,11 +81,10 @@ Result<json> checked_document(const Context& context, const store::PackedRun& pa
 }  // namespace
 
 Result<std::string> unpacked_in_cache(const Context& context, const store::PackedRun& packed) {
-  NL_TRY(const std::string cache, store::cache_folder(*context.environment));
-  const std::string all = cache + "/packed/";
+  NL_TRY(const std::string all, store::packed_in_cache(*context.environment));
   const std::string folder = all + packed.sha256().substr(0, 32);
   if (path_exists(folder + "/run.json")) {
-    ::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0);  // used just now: the cache drops others first
+    store::note_cache_use(folder);
     return folder;
   }
   NL_CHECK(make_folders(all));
@@ -97,6 +93,7 @@ Result<std::string> unpacked_in_cache(const Context& context, const store::Packe
   NL_CHECK(packed.unpack_bundle(aside.path(), false));
   NL_CHECK(checked_document(context, packed, aside.path()));
   NL_CHECK(aside.replace(folder));
+  store::tidy_cache(*context.environment, store::kDaysOfCache);
   return folder;
 }
 

@@ -134,7 +134,10 @@ bool is_folder(const Context& context, const std::string& name) {
 /// The same bundle at another place, or a copy of it, has what is derived from it there, too.
 std::string cached_for(const Context& context, const std::string& bundle) {
   const auto seal = store::seal_of_file(bundle + "/run.json");
-  return seal ? store::derived_in_cache(*context.environment, seal->sha256) : std::string();
+  if (!seal) return {};
+  std::string folder = store::derived_in_cache(*context.environment, seal->sha256);
+  if (!folder.empty()) store::note_cache_use(folder);
+  return folder;
 }
 
 /// A run of the ledger that another user has put there.
