@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "exports/perfetto_packets.h"
+#include "exports/timeline/perfetto_packets.h"
 #include "store/open_run.h"
 
 namespace {

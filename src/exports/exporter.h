@@ -1,5 +1,5 @@
 #pragma once
-// Exporters: what a run can be written as for other tools. Each format is one file of this folder. An
+// Exporters: what a run can be written as for other tools. Each format is one file of a room. An
 // exporter streams: it asks the run's views, hands out bytes piece by piece and keeps no more than one
 // stretch of rows. Times are those of the common clock of the run (store/common_time.h), integer nanoseconds
 // wherever the format has room for them.
@@ -39,7 +39,7 @@ struct Exporter {
   Result<ExportReport> (*write)(const ExportCall& call);
 };
 
-/// In the order of their names. A file <name>_exporter.cpp of this folder is an entry; nothing central
+/// In the order of their names. A file <name>_exporter.cpp of a room is an entry; nothing central
 /// changes.
 std::vector<const Exporter*> all_exporters();
 /// Null if there is none of this name.

@@ -4,11 +4,11 @@
 #include <map>
 #include <random>
 
-#include "exports/folded_text.h"
-#include "exports/frame_names.h"
-#include "exports/run_stacks.h"
-#include "exports/span_sweep.h"
-#include "exports/stacks.h"
+#include "exports/stacks/folded_text.h"
+#include "exports/stacks/frame_names.h"
+#include "exports/stacks/run_stacks.h"
+#include "exports/stacks/span_sweep.h"
+#include "exports/stacks/stacks.h"
 #include "exports/window_cut.h"
 
 namespace nl::exports {

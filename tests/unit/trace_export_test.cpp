@@ -5,11 +5,11 @@
 
 #include <set>
 
-#include "exports/json_annotations.h"
 #include "exports/protobuf.h"
 #include "exports/safe_utf8.h"
-#include "exports/slice_places.h"
-#include "exports/trace_rows.h"
+#include "exports/timeline/json_annotations.h"
+#include "exports/timeline/slice_places.h"
+#include "exports/timeline/trace_rows.h"
 
 namespace nl::exports {
 namespace {

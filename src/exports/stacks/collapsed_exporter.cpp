@@ -2,8 +2,8 @@
 // stack samples. The stacks are those of exports/run_stacks.h.
 
 #include "exports/exporter.h"
-#include "exports/folded_text.h"
-#include "exports/run_stacks.h"
+#include "exports/stacks/folded_text.h"
+#include "exports/stacks/run_stacks.h"
 
 namespace nl::exports {
 namespace {

@@ -1,10 +1,10 @@
-#include "exports/folded_text.h"
+#include "exports/stacks/folded_text.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "exports/run_stacks.h"
+#include "exports/stacks/run_stacks.h"
 
 namespace nl::exports {
 namespace {

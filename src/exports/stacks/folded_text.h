@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "exports/stacks.h"
+#include "exports/stacks/stacks.h"
 
 namespace nl::exports {
 

@@ -1,4 +1,4 @@
-#include "exports/frame_names.h"
+#include "exports/stacks/frame_names.h"
 
 #include <algorithm>
 #include <cstring>

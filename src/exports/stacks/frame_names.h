@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exports/number_slots.h"
+#include "exports/stacks/number_slots.h"
 
 namespace nl::exports {
 

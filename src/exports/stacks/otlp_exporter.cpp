@@ -18,8 +18,8 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "exports/exporter.h"
-#include "exports/frame_names.h"
-#include "exports/stack_rows.h"
+#include "exports/stacks/frame_names.h"
+#include "exports/stacks/stack_rows.h"
 #include "exports/window_cut.h"
 
 namespace nl::exports {

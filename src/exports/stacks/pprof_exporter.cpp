@@ -8,8 +8,8 @@
 
 #include "exports/exporter.h"
 #include "exports/protobuf.h"
-#include "exports/run_stacks.h"
-#include "exports/stack_rows.h"
+#include "exports/stacks/run_stacks.h"
+#include "exports/stacks/stack_rows.h"
 
 namespace nl::exports {
 namespace {

@@ -1,4 +1,4 @@
-#include "exports/run_stacks.h"
+#include "exports/stacks/run_stacks.h"
 
 #include <bit>
 #include <map>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "exports/span_sweep.h"
-#include "exports/stack_rows.h"
+#include "exports/stacks/span_sweep.h"
+#include "exports/stacks/stack_rows.h"
 #include "exports/window_cut.h"
 
 namespace nl::exports {

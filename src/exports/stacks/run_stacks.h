@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "exports/exporter.h"
-#include "exports/stacks.h"
+#include "exports/stacks/stacks.h"
 
 namespace nl::exports {
 

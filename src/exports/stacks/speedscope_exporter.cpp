@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "exports/exporter.h"
-#include "exports/frame_names.h"
-#include "exports/span_sweep.h"
-#include "exports/stack_rows.h"
+#include "exports/stacks/frame_names.h"
+#include "exports/stacks/span_sweep.h"
+#include "exports/stacks/stack_rows.h"
 #include "exports/window_cut.h"
 
 namespace nl::exports {

@@ -1,7 +1,7 @@
-#include "exports/stack_difference.h"
+#include "exports/stacks/stack_difference.h"
 
-#include "exports/folded_text.h"
-#include "exports/run_stacks.h"
+#include "exports/stacks/folded_text.h"
+#include "exports/stacks/run_stacks.h"
 
 namespace nl::exports {
 namespace {

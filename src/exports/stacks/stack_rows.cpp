@@ -1,4 +1,4 @@
-#include "exports/stack_rows.h"
+#include "exports/stacks/stack_rows.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "exports/stacks.h"
+#include "exports/stacks/stacks.h"
 
 #include <algorithm>
 #include <numeric>

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "exports/frame_names.h"
-#include "exports/number_slots.h"
+#include "exports/stacks/frame_names.h"
+#include "exports/stacks/number_slots.h"
 
 namespace nl::exports {
 

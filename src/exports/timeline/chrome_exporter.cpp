@@ -12,10 +12,10 @@
 #include "base/json.h"
 #include "base/small_json.h"
 #include "exports/exporter.h"
-#include "exports/launch_arrows.h"
 #include "exports/safe_utf8.h"
-#include "exports/trace_rows.h"
-#include "exports/trace_tracks.h"
+#include "exports/timeline/launch_arrows.h"
+#include "exports/timeline/trace_rows.h"
+#include "exports/timeline/trace_tracks.h"
 
 namespace nl::exports {
 namespace {

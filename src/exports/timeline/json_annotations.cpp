@@ -1,4 +1,4 @@
-#include "exports/json_annotations.h"
+#include "exports/timeline/json_annotations.h"
 
 #include <charconv>
 #include <string>

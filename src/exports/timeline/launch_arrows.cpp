@@ -1,4 +1,4 @@
-#include "exports/launch_arrows.h"
+#include "exports/timeline/launch_arrows.h"
 
 #include <fmt/format.h>
 

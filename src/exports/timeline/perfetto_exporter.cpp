@@ -10,11 +10,11 @@
 #include <tuple>
 
 #include "exports/exporter.h"
-#include "exports/launch_arrows.h"
-#include "exports/perfetto_packets.h"
 #include "exports/safe_utf8.h"
-#include "exports/trace_rows.h"
-#include "exports/trace_tracks.h"
+#include "exports/timeline/launch_arrows.h"
+#include "exports/timeline/perfetto_packets.h"
+#include "exports/timeline/trace_rows.h"
+#include "exports/timeline/trace_tracks.h"
 
 namespace nl::exports {
 namespace {

@@ -1,7 +1,7 @@
-#include "exports/perfetto_packets.h"
+#include "exports/timeline/perfetto_packets.h"
 
-#include "exports/json_annotations.h"
 #include "exports/safe_utf8.h"
+#include "exports/timeline/json_annotations.h"
 
 namespace nl::exports {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "exports/protobuf.h"
-#include "exports/trace_rows.h"
+#include "exports/timeline/trace_rows.h"
 
 namespace nl::exports {
 

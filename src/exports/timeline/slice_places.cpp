@@ -1,4 +1,4 @@
-#include "exports/slice_places.h"
+#include "exports/timeline/slice_places.h"
 
 #include <tuple>
 

@@ -1,4 +1,4 @@
-#include "exports/trace_rows.h"
+#include "exports/timeline/trace_rows.h"
 
 #include <fmt/format.h>
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "exports/exporter.h"
-#include "exports/slice_places.h"
-#include "exports/trace_tables.h"
+#include "exports/timeline/slice_places.h"
+#include "exports/timeline/trace_tables.h"
 
 namespace nl::exports {
 

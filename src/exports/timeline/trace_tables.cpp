@@ -1,4 +1,4 @@
-#include "exports/trace_tables.h"
+#include "exports/timeline/trace_tables.h"
 
 namespace nl::exports {
 namespace {

@@ -1,4 +1,4 @@
-#include "exports/trace_tracks.h"
+#include "exports/timeline/trace_tracks.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "exports/trace_rows.h"
+#include "exports/timeline/trace_rows.h"
 
 namespace nl::exports {
 

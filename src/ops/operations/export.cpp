@@ -3,7 +3,7 @@
 #include "base/files.h"
 #include "base/private_folder.h"
 #include "exports/exporter.h"
-#include "exports/stack_difference.h"
+#include "exports/stacks/stack_difference.h"
 #include "ops/runs/named_analysis.h"
 #include "ops/runs/named_window.h"
 #include "ops/runs/packed_runs.h"
