@@ -154,6 +154,9 @@ class Comparer {
       NL_TRY(windows_[i], window_of(*loaded[i], choices_[i]));
     }
     mode_ = mode_between(input(0).facts, input(1).facts);
+    if (mode_ == Mode::kSame) {
+      for (LoadedRun* run : loaded) forget_rows(*run);
+    }
     NL_TRY(changes_, find_changes(sides_[0], sides_[1], texts_));
     const auto score = comparability(input(0).facts, input(1).facts, sides_[0], sides_[1], changes_);
     NL_TRY(repeats_,
@@ -178,6 +181,12 @@ class Comparer {
     if (mode_ != Mode::kSame && !score.is_refused()) out.across = across(base, next);
     out.sentence = sentence_of(out);
     return out;
+  }
+
+  /// The sides have what is matched; of the run itself only the work of its devices is asked for from here on.
+  static void forget_rows(LoadedRun& run) {
+    run.run.timeline = {};
+    for (auto& state : run.run.devices) state.idle = {};
   }
 
   ComparedSide side_of(size_t i, const LoadedRun& run) const {

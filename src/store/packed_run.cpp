@@ -15,8 +15,6 @@
 #include "base/sha256.h"
 #include "base/small_json.h"
 #include "model/tables.h"
-#include "store/bundle_writer.h"
-#include "store/run_document.h"
 
 namespace nl::store {
 namespace {
@@ -239,19 +237,6 @@ Result<void> PackedRun::unpack_bundle(const std::string& folder, bool flushes) c
     if (is_fact_file(file.name)) NL_CHECK(unpack(file, folder + "/" + file.name, flushes));
   }
   return {};
-}
-
-Result<std::vector<FileToPack>> files_of_bundle(const std::string& bundle) {
-  NL_TRY(const auto document, shared_run_document(bundle + "/run.json"));
-  std::vector<FileToPack> files{{"run.json", bundle + "/run.json"}};
-  if (const std::string seal = bundle + "/run.json.sha256"; path_exists(seal))
-    files.push_back({"run.json.sha256", seal});
-  for (const json& table : (*document)["tables"]) {
-    const std::string name = table["name"];
-    NL_TRY(std::string path, intact_table_file(bundle, *document, name));
-    files.push_back({table_file_name(name), std::move(path)});
-  }
-  return files;
 }
 
 namespace {

@@ -86,9 +86,6 @@ struct FileToPack {
   std::string text = {};
 };
 
-/// What a bundle consists of. A table that is damaged is an error.
-Result<std::vector<FileToPack>> files_of_bundle(const std::string& bundle);
-
 /// Packs the files in the order of their names; the sha256 of the index. Stops when the call is cancelled.
 Result<std::string> write_packed_run(const std::string& run_id, std::vector<FileToPack> files,
                                      const std::function<Result<void>(std::string_view)>& write);

@@ -14,6 +14,7 @@
 #include "ops/runs/run_labels.h"
 #include "ops/runs/run_state.h"
 #include "store/bundle_reader.h"
+#include "store/bundle_writer.h"
 #include "store/cache_folder.h"
 #include "store/foreign_bundle.h"
 #include "store/run_document.h"
@@ -195,6 +196,20 @@ Result<PackedImport> import_packed(Context& context, store::Ledger& ledger, cons
 
 namespace {
 
+/// What a bundle consists of. A table that is damaged is an error.
+Result<std::vector<store::FileToPack>> files_of_bundle(const std::string& bundle) {
+  NL_TRY(const auto document, store::shared_run_document(bundle + "/run.json"));
+  std::vector<store::FileToPack> files{{"run.json", bundle + "/run.json"}};
+  if (const std::string seal = bundle + "/run.json.sha256"; path_exists(seal))
+    files.push_back({"run.json.sha256", seal});
+  for (const json& table : (*document)["tables"]) {
+    const std::string name = table["name"];
+    NL_TRY(std::string path, store::intact_table_file(bundle, *document, name));
+    files.push_back({store::table_file_name(name), std::move(path)});
+  }
+  return files;
+}
+
 /// Labels, tags and notes in the form of a sidecar. JSON is YAML.
 Result<std::string> sidecar_text(const Context& context, const NamedRun& named, const PackOptions& options) {
   NL_TRY(const auto document, store::shared_run_document(named.bundle + "/run.json"));
@@ -271,7 +286,7 @@ Result<void> add_sources(const NamedRun& named, const std::vector<std::string>& 
 
 Result<std::string> pack_run(const Context& context, const NamedRun& named, const PackOptions& options,
                              const std::function<Result<void>(std::string_view)>& write) {
-  NL_TRY(auto files, store::files_of_bundle(named.bundle));
+  NL_TRY(auto files, files_of_bundle(named.bundle));
   if (options.derived) NL_CHECK(add_derived(named, files));
   NL_CHECK(add_sources(named, options.sources, files));
   NL_TRY(std::string sidecar, sidecar_text(context, named, options));
