@@ -148,7 +148,7 @@ RETURNS = {
 MADE_SPANS = "('iteration', 'collective', 'request')"
 
 
-def returning_rows(neurolens, run, table):
+def returning_rows(neurolens, run, table, with_launches):
     columns = ", ".join(f"r.{column}" for column in RETURNS[table])
     timed = "r.start_ns IS NOT NULL" + (" AND isfinite(r.value)" if table == "counters" else "")
     if table in SLICES:
@@ -157,7 +157,7 @@ def returning_rows(neurolens, run, table):
         columns += ", t.depth, p.name AS parent"
         join = "LEFT JOIN span_tree t ON t.span_id = r.span_id LEFT JOIN spans p ON p.span_id = t.parent_id"
         timed += f" AND coalesce(r.category, '') NOT IN {MADE_SPANS}"
-    elif table in ("kernels", "copies"):
+    elif table in ("kernels", "copies") and with_launches:
         key = "kernel" if table == "kernels" else "copy"
         columns += ", p.name AS launched_by"
         join = f"LEFT JOIN {key}_links l ON l.{key}_id = r.{key}_id LEFT JOIN spans p ON p.span_id = l.launch_span_id"
@@ -175,7 +175,9 @@ def check_chrome_round_trip(neurolens, run, path):
     report = neurolens("export", run, "--format", "chrome", "--output", path, "--json").data
     json.loads(path.read_bytes())
     again = neurolens.import_file(path)["run_id"]
+    # The format has no room for the scopes of correlation ids.
+    with_launches = neurolens.value(run, "SELECT count(DISTINCT id_scope) FROM tracks") < 2
     for table in RETURNS:
-        before, after = returning_rows(neurolens, run, table), returning_rows(neurolens, again, table)
+        before, after = (returning_rows(neurolens, one, table, with_launches) for one in (run, again))
         assert before == after, (table, list((before - after).items())[:3], list((after - before).items())[:3])
     return report, again

@@ -356,7 +356,7 @@ class PerfettoExport {
       report_.written["kernel_links"] = static_cast<int64_t>(kernel_arrows_.size());
     if (copy_arrows_.size() > 0) report_.written["copy_links"] = static_cast<int64_t>(copy_arrows_.size());
     NL_CHECK(reader_.for_each_flow([&](const FlowRow&) -> Result<void> {
-      report_.lost["ends of arrows between host events"]++;
+      report_.lost["ends of arrows that the source draws"]++;
       return {};
     }));
     return reader_.count_lost(report_);
