@@ -183,7 +183,8 @@ class Comparer {
     return out;
   }
 
-  /// The sides have what is matched; of the run itself only the work of its devices is asked for from here on.
+  /// The sides have what is matched; of the run itself only the work of its devices is asked for from here
+  /// on.
   static void forget_rows(LoadedRun& run) {
     run.run.timeline = {};
     for (auto& state : run.run.devices) state.idle = {};
