@@ -98,12 +98,12 @@ std::string tail_of(int64_t index_begin, const std::string& index_sha256) {
 }  // namespace
 
 bool is_packed_run(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;  // a pipe is not even opened
   const auto file = File::open_without_waiting(path);
   if (!file) return false;
-  struct stat info {};
   char start[kPackedStart.size()];
-  return ::fstat(file->fd(), &info) == 0 && S_ISREG(info.st_mode) &&
-         ::pread(file->fd(), start, sizeof start, 0) == static_cast<ssize_t>(sizeof start) &&
+  return ::pread(file->fd(), start, sizeof start, 0) == static_cast<ssize_t>(sizeof start) &&
          std::string_view(start, sizeof start) == kPackedStart;
 }
 

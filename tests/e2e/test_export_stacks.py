@@ -259,7 +259,7 @@ def test_speedscope_files_follow_its_schema(corpus, speedscope, tmp_path):
             jsonschema.validate({**document, "shared": {}}, schema)
 
 
-def opened_in_speedscope(browser, speedscope, path, tmp_path):
+def opened_in_speedscope(browser, speedscope, path, tmp_path, expected=None):
     """What the window of speedscope says once it has read the file, in the way of its own command line."""
     script = tmp_path / "profile.js"
     content = base64.b64encode(path.read_bytes()).decode()
@@ -268,8 +268,12 @@ def opened_in_speedscope(browser, speedscope, path, tmp_path):
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.goto(f"file://{speedscope}/index.html#localProfilePath={script}")
-    page.wait_for_timeout(3000)
+    page.goto(f"file://{speedscope}/index.html#localProfilePath={script}", timeout=300_000)
+    if expected is None:
+        page.wait_for_timeout(3000)
+    else:
+        shown = f"(document.title + document.body.innerText).includes({json.dumps(expected)})"
+        page.wait_for_function(shown, timeout=300_000)
     text, title = page.inner_text("body"), page.title()
     page.close()
     return text, title, errors
@@ -279,7 +283,7 @@ def test_speedscope_opens_the_file(corpus, browser, speedscope, tmp_path):
     neurolens, run = corpus("kineto on an H100")
     path = tmp_path / "run.speedscope.json"
     export(neurolens, run, "speedscope", path)
-    text, title, errors = opened_in_speedscope(browser, speedscope, path, tmp_path)
+    text, title, errors = opened_in_speedscope(browser, speedscope, path, tmp_path, "thread 19392 (python3)")
     assert not errors
     assert "thread 19392 (python3)" in text + title, (text, title)
     damaged = tmp_path / "damaged.speedscope.json"

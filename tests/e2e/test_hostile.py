@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -33,9 +34,11 @@ EXIT_OF = {
 class Measured:
     """A call that has ended: exit code (negative: signal), output, peak memory, seconds by the clock and of work."""
 
-    def __init__(self, code, out, err, usage, seconds):
+    def __init__(self, code, out, err, usage, seconds, seen_kb):
         self.code, self.out, self.err, self.seconds = code, out, err, seconds
-        self.rss_mb = usage.ru_maxrss // 1024
+        # The kernel counts the peak of whoever starts a program as the program's own. Below that, what was seen while it ran counts.
+        own_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self.rss_mb = (usage.ru_maxrss if usage.ru_maxrss > own_kb else seen_kb) // 1024
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
 
     @property
@@ -47,12 +50,22 @@ class Measured:
         return f"exit code {self.code}, {self.rss_mb} MB, {took}\n{self.out[:1500]}\n{self.err[:1500]}"
 
 
+def peak_kb(pid):
+    """Of a program that runs; 0 if it has just ended."""
+    with contextlib.suppress(OSError):
+        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+    return 0
+
+
 class Running:
     """A call whose memory and time are measured. Output goes to files, so that nobody waits for a reader."""
 
     def __init__(self, command, folder, **options):
         folder.mkdir(parents=True, exist_ok=True)
         self.files = [open(folder / name, "wb+") for name in ("out", "err")]  # noqa: SIM115 (wait() closes them)
+        self.peak_kb = 0
         self.begin = time.monotonic()
         options = {"stdin": subprocess.DEVNULL, "stdout": self.files[0], "stderr": self.files[1], **options}
         self.process = subprocess.Popen(list(map(os.fspath, command)), **options)
@@ -70,6 +83,7 @@ class Running:
             if not hung and time.monotonic() - self.begin > seconds:
                 hung = True
                 self.process.kill()
+            self.peak_kb = max(self.peak_kb, peak_kb(self.process.pid))
             time.sleep(0.002)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         texts = []
@@ -78,7 +92,7 @@ class Running:
             texts.append(file.read().decode("utf-8", "replace"))
             file.close()
         took = time.monotonic() - self.begin
-        done = Measured(self.process.returncode, *texts, usage, took)
+        done = Measured(self.process.returncode, *texts, usage, took, self.peak_kb)
         assert not hung, f"still running after {seconds} s\n{done}"
         return done
 
