@@ -66,9 +66,10 @@ struct CacheEntry {
 
 int64_t bytes_below(const std::string& folder) {
   int64_t bytes = 0;
+  const std::string inside = folder + "/";
   for (const auto& name : list_folder(folder)) {
     struct stat info {};
-    const std::string path = folder + "/" + name;
+    const std::string path = inside + name;
     if (::lstat(path.c_str(), &info) != 0) continue;
     bytes += S_ISDIR(info.st_mode) ? bytes_below(path) : int64_t{info.st_blocks} * 512;
   }
@@ -79,9 +80,10 @@ std::vector<CacheEntry> entries_of(const std::string& cache) {
   std::vector<CacheEntry> entries;
   for (const char* part : {kDerived, kPacked}) {
     if (!is_own_folder(cache + part)) continue;
-    for (const auto& name : list_folder(cache + part)) {
+    const std::string inside = cache + part + "/";
+    for (const auto& name : list_folder(inside)) {
       struct stat info {};
-      std::string path = cache + part + "/" + name;
+      std::string path = inside + name;
       if (name.starts_with(".") || ::lstat(path.c_str(), &info) != 0) continue;
       const int64_t bytes = bytes_below(path);
       entries.push_back({std::move(path), bytes, info.st_mtime});

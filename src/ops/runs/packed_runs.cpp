@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostSidecarBytes = 64 * 1024;
+constexpr int64_t kMostSidecarBytes = 64 << 10;
 constexpr int kCheckSeconds = 300;
 
 Error refused(const store::PackedRun& packed, const std::string& why) {
@@ -239,9 +239,9 @@ Result<std::string> sidecar_text(const Context& context, const NamedRun& named, 
 
 Result<void> add_derived(const NamedRun& named, std::vector<store::FileToPack>& files) {
   NL_TRY(const auto open, open_derived(named));
-  const std::string folder = open->files().derived;
-  const std::string place = "derived/" + base_name(folder) + "/";
-  for (const auto& name : list_folder(folder)) files.push_back({place + name, folder + "/" + name});
+  const std::string folder = open->files().derived + "/";
+  const std::string place = "derived/" + base_name(open->files().derived) + "/";
+  for (const auto& name : list_folder(folder)) files.push_back({place + name, folder + name});
   return {};
 }
 
