@@ -48,7 +48,9 @@ class PackedRunTest : public testing::Test {
   static json entry(const std::string& name, int64_t offset, const std::string& content) {
     return {{"name", name}, {"offset", offset}, {"bytes", content.size()}, {"sha256", sha256_hex(content)}};
   }
-  static json index(json files) { return {{"files", std::move(files)}, {"run_id", kId}, {"version", 1}}; }
+  static json index(const std::vector<json>& files) {
+    return {{"files", files}, {"run_id", kId}, {"version", 1}};
+  }
 
   std::string folder_;
 };
@@ -120,7 +122,7 @@ TEST_F(PackedRunTest, RefusesAnotherVersionAndAnotherShape) {
   EXPECT_EQ(run.error().code, ErrorCode::kUnsupported);
   EXPECT_FALSE(PackedRun::open(with_index("{}", json::array())));
   EXPECT_FALSE(PackedRun::open(with_index("{}", index({1, 2}))));
-  EXPECT_FALSE(PackedRun::open(with_index("", index(json::array()))));
+  EXPECT_FALSE(PackedRun::open(with_index("", index({}))));
   json nameless = index({entry("run.json", 5, "{}")});
   nameless["run_id"] = "../../x";
   EXPECT_FALSE(PackedRun::open(with_index("{}", nameless)));
