@@ -108,13 +108,13 @@ int64_t most_cache_bytes(const Environment& surroundings) {
 
 int64_t tidy_cache(const Environment& surroundings, int days) {
   const auto entries = entries_of(chosen_folder(surroundings));
-  const int64_t now = std::time(nullptr);
+  const int64_t now = std::time(nullptr), most = most_cache_bytes(surroundings);
   int64_t bytes = 0, removed = 0;
   for (const CacheEntry& entry : entries) bytes += entry.bytes;
   for (const CacheEntry& entry : entries) {
     const int64_t idle = now - entry.used_at;
     const bool is_old = idle > int64_t{days} * 86'400;
-    if (!is_old && (bytes <= most_cache_bytes(surroundings) || idle < kInUseSeconds)) continue;
+    if (!is_old && (bytes <= most || idle < kInUseSeconds)) continue;
     remove_tree(entry.path);
     bytes -= entry.bytes;
     removed++;

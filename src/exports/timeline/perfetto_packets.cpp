@@ -174,42 +174,32 @@ void PerfettoPackets::event_name(const TraceRow& row) {
   }
 }
 
-Result<void> PerfettoPackets::end(int64_t time_ns, uint64_t track) {
+template <class Rest>
+Result<void> PerfettoPackets::short_event(int64_t time_ns, uint64_t track, uint64_t type, Rest&& rest) {
   out_.message(trace::kPacket, [&] {
     out_.signed_varint(packet::kTimestamp, time_ns);
     out_.varint(packet::kSequenceId, kOurSequence);
     out_.message(packet::kTrackEvent, [&] {
-      out_.varint(track_event::kType, track_event::kEnd);
+      out_.varint(track_event::kType, type);
       out_.varint(track_event::kTrackUuid, track);
+      rest();
     });
   });
   return flush_if_large();
+}
+
+Result<void> PerfettoPackets::end(int64_t time_ns, uint64_t track) {
+  return short_event(time_ns, track, track_event::kEnd, [] {});
 }
 
 Result<void> PerfettoPackets::counter(int64_t time_ns, uint64_t track, double value) {
-  out_.message(trace::kPacket, [&] {
-    out_.signed_varint(packet::kTimestamp, time_ns);
-    out_.varint(packet::kSequenceId, kOurSequence);
-    out_.message(packet::kTrackEvent, [&] {
-      out_.varint(track_event::kType, track_event::kCounter);
-      out_.varint(track_event::kTrackUuid, track);
-      out_.real(track_event::kDoubleCounterValue, value);
-    });
-  });
-  return flush_if_large();
+  return short_event(time_ns, track, track_event::kCounter,
+                     [&] { out_.real(track_event::kDoubleCounterValue, value); });
 }
 
 Result<void> PerfettoPackets::counter(int64_t time_ns, uint64_t track, int64_t value) {
-  out_.message(trace::kPacket, [&] {
-    out_.signed_varint(packet::kTimestamp, time_ns);
-    out_.varint(packet::kSequenceId, kOurSequence);
-    out_.message(packet::kTrackEvent, [&] {
-      out_.varint(track_event::kType, track_event::kCounter);
-      out_.varint(track_event::kTrackUuid, track);
-      out_.signed_varint(track_event::kCounterValue, value);
-    });
-  });
-  return flush_if_large();
+  return short_event(time_ns, track, track_event::kCounter,
+                     [&] { out_.signed_varint(track_event::kCounterValue, value); });
 }
 
 void PerfettoPackets::annotation(const TraceArg& arg) {

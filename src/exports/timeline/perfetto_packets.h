@@ -53,6 +53,9 @@ class PerfettoPackets {
   Result<void> flush();
 
  private:
+  /// An event of a few fields; `rest` adds those that not all have.
+  template <class Rest>
+  Result<void> short_event(int64_t time_ns, uint64_t track, uint64_t type, Rest&& rest);
   enum Interned : size_t { kCategory, kEventName, kArgName, kArgText, kInternedKinds };
   struct TextHash {
     using is_transparent = void;

@@ -35,7 +35,6 @@
 #include "store/run_document.h"
 
 namespace nl::ops {
-
 namespace {
 
 constexpr int kWriterMemoryMb = 200;
@@ -241,19 +240,6 @@ void remove_secrets(model::RunInfo& info) {
   info.tool = without_secrets(std::string_view(info.tool));
   info.tool_version = without_secrets(std::string_view(info.tool_version));
 }
-
-}  // namespace
-
-store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
-  return {store::unix_now_ns(),
-          without_secrets(std::string_view(path)),
-          without_secrets(std::string_view(context.command)),
-          host_name(),
-          context.principal,
-          on_the_way};
-}
-
-namespace {
 
 class Importer {
  public:
@@ -495,6 +481,15 @@ Result<ImportReport> import_sources(Context& context, store::Ledger& ledger,
     if (there) return std::move(*there);
   }
   return Importer(context, ledger, std::move(inputs), options, std::move(parent)).run();
+}
+
+store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
+  return {store::unix_now_ns(),
+          without_secrets(std::string_view(path)),
+          without_secrets(std::string_view(context.command)),
+          host_name(),
+          context.principal,
+          on_the_way};
 }
 
 nlohmann::json import_json(const ImportReport& report) {

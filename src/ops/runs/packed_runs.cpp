@@ -59,7 +59,7 @@ Result<void> read_in_worker(const Context& context, const std::string& bundle, c
   limits.cancelled = context.cancelled;
   const store::QuerySink nowhere{[](const auto&) { return Result<void>(); },
                                  [](const auto&) { return Result<void>(); }};
-  return context.sql_workers->query({bundle, bundle + "/derived"}, sql, limits, nowhere);
+  return context.sql_workers->query(store::place_in_ledger(bundle), sql, limits, nowhere);
 }
 
 /// The facts in the folder are of the run that the file names, and can be read.
