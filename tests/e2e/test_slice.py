@@ -84,6 +84,15 @@ def test_a_slice_goes_out_and_comes_back(neurolens, parent, tmp_path):
         assert other("analyze", name, "--window", "whole", "--json").data == neurolens("analyze", run, "--window", "whole", "--json").data
 
 
+def test_a_slice_of_a_claim_is_a_claim(neurolens, parent, tmp_path):
+    neurolens("export", parent, "--format", "nlz", "--output", tmp_path / "run.nlz")
+    other = Neurolens(tmp_path / "other")
+    run = other("slice", tmp_path / "run.nlz", "--window", "whole", "--json").data["run_id"]
+    assert other("show", run, "--json").data["claimed_by"] == "run.nlz"
+    own = neurolens("slice", parent, "--window", "whole", "--json").data["run_id"]
+    assert neurolens("show", own, "--json").data["claimed_by"] is None
+
+
 def test_tracks(neurolens, parent):
     count = "SELECT count(*) FROM kernels"
     tracks = neurolens("query", parent, "SELECT DISTINCT track_id FROM kernels ORDER BY 1", "--json").data["rows"]

@@ -289,6 +289,10 @@ class Slicer {
     const std::string run_id = document["run_id"];
     NL_CHECK(ledger_.wait_until_free());
     const CallScope not_any_more({});  // no longer cancellable: a published run must get its receipt
+    if (choice_.claim) {
+      NL_CHECK(
+          ledger_.change_state([&](store::State& state) { return state.put_claim(run_id, *choice_.claim); }));
+    }
     NL_TRY(const bool created, ledger_.publish(staging, run_id));
     NL_CHECK(ledger_.record(run_id, make_receipt(context_, "", false)));
     return report({run_id, created, {}, std::move(document)});

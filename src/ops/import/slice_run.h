@@ -1,11 +1,12 @@
 #pragma once
 // Slices: a smaller run made from the rows of another one. Rows that touch the stretch of time are taken as
-// they are, never cut. What they need to be understood comes along: the call that launched a kernel, the
-// spans around both, and the device work next to the stretch, which bounds its gaps. Analysis looks at the
-// stretch alone, so its sums close and equal those of the parent in the same window.
+// they are, never cut. What explains them comes along: the call that launched a kernel and the kernel of a
+// launch, the spans around both, and the device work next to the stretch, which bounds its gaps. Analysis
+// looks at the stretch alone, so its sums close and equal those of the parent in the same window.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace nl::ops {
 struct SliceChoice {
   int64_t begin_ns = 0;  ///< on the common clock of the run
   int64_t end_ns = 0;
-  std::vector<int64_t> tracks = {};  ///< empty: all
+  std::vector<int64_t> tracks = {};        ///< empty: all
+  std::optional<store::Claim> claim = {};  ///< of the parent: what it only claims, its slice only claims, too
 };
 
 struct SliceReport {

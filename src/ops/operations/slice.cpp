@@ -1,10 +1,12 @@
 #include <fmt/core.h>
 
-#include "analyze/load/windows.h"
+#include "base/path_text.h"
 #include "ops/import/slice_run.h"
 #include "ops/runs/named_analysis.h"
 #include "ops/runs/named_window.h"
+#include "ops/runs/run_labels.h"
 #include "ops/runs/run_names.h"
+#include "ops/runs/run_state.h"
 #include "ops/text/text.h"
 
 namespace nl::ops {
@@ -46,10 +48,18 @@ Result<SliceChoice> choice_of(const NamedRun& named, const json& parameters) {
                      parameters.value("track", std::vector<int64_t>())};
 }
 
+/// None if the facts of the run follow from profiles that were imported here.
+Result<std::optional<store::Claim>> claim_of(const Context& context, store::Ledger& ledger,
+                                             const NamedRun& named) {
+  if (is_in_ledger(context, named)) return ledger.state().claim(named.run_id);
+  return std::optional(store::Claim{base_name(named.path), "", act_of(context)});
+}
+
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(const auto named, resolve_run(context, parameters["run"]));
   NL_TRY(const auto ledger, ledger_of(context, named));
-  NL_TRY(const SliceChoice choice, choice_of(named, parameters));
+  NL_TRY(SliceChoice choice, choice_of(named, parameters));
+  NL_TRY(choice.claim, claim_of(context, *ledger, named));
   NL_TRY(const auto open, open_derived(named));
   NL_TRY(const auto slice, slice_run(context, *ledger, open, choice));
   Outcome outcome;
