@@ -17,11 +17,21 @@ bool is_upper(char c) {
   return std::isupper(static_cast<unsigned char>(c)) != 0;
 }
 
+/// Behind the number that begins at `at` if it is written like 0x7f3a; else `at`. Letters in it are no words.
+size_t end_of_address(std::string_view name, size_t at) {
+  const bool begins = at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0;
+  if (!begins || !name.substr(at).starts_with("0x")) return at;
+  size_t end = at + 2;
+  while (end < name.size() && std::isxdigit(static_cast<unsigned char>(name[end])) != 0) end++;
+  return end;
+}
+
 /// Words of letters, cut where a capital follows a small letter; digits and single letters are none.
 std::vector<uint64_t> words_of(std::string_view name) {
   name = name.substr(0, kLongestName);
   std::vector<uint64_t> words;
   for (size_t i = 0; i < name.size();) {
+    i = end_of_address(name, i);
     size_t end = i;
     uint64_t hash = 0;
     while (end < name.size() && is_letter(name[end]) &&
@@ -46,8 +56,8 @@ NameWords::NameWords(std::span<const std::string_view> names) {
   }
 }
 
-float NameWords::weight_of(const std::vector<uint64_t>& words) const {
-  float sum = 0;
+int64_t NameWords::weight_of(const std::vector<uint64_t>& words) const {
+  int64_t sum = 0;
   for (const uint64_t word : words) sum += weight(word);
   return sum;
 }
@@ -57,8 +67,8 @@ float NameWords::overlap(uint32_t a, uint32_t b) const {
   std::vector<uint64_t> shared;
   std::set_intersection(words_[a].begin(), words_[a].end(), words_[b].begin(), words_[b].end(),
                         std::back_inserter(shared));
-  const float smaller = std::min(weight_of(words_[a]), weight_of(words_[b]));
-  return smaller > 0 ? weight_of(shared) / smaller : 0;
+  const int64_t smaller = std::min(weight_of(words_[a]), weight_of(words_[b]));
+  return smaller > 0 ? static_cast<float>(weight_of(shared)) / static_cast<float>(smaller) : 0;
 }
 
 }  // namespace nl::align

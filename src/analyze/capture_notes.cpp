@@ -80,6 +80,7 @@ class Notes {
     add_missing_nodes();
     add_unknown_host();
     add_loaded_modules();
+    add_redacted_shapes();
     return std::move(notes_);
   }
 
@@ -108,6 +109,16 @@ class Notes {
   }
 
   size_t kernels() const { return run_.timeline.kernels.size(); }
+
+  void add_redacted_shapes() {
+    const json options = document_.value("options", json::object());
+    const auto became = options.find("redacted_shapes");
+    if (became == options.end() || !became->is_string()) return;
+    add("shapes_redacted",
+        fmt::format("Shapes were {} before the run was given on, so figures that need them "
+                    "(FLOP, bytes that must move, the roof) are absent.",
+                    became->get<std::string>()));
+  }
 
   void add_devices_left_out() {
     const DevicesLeftOut& left = run_.left_out;

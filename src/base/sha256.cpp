@@ -1,6 +1,7 @@
 #include "base/sha256.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <vector>
 
@@ -42,6 +43,16 @@ std::string sha256_hex(std::string_view text) {
   Sha256 hash;
   hash.update(text.data(), text.size());
   return hash.hex();
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view text) {
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+       reinterpret_cast<unsigned char*>(digest.data()), &size);
+  digest.resize(size);
+  return digest;
 }
 
 Result<std::string> sha256_of_file(const std::string& path) {

@@ -27,6 +27,10 @@ struct Fingerprint {
 /// From the measures of a run (ops/runs/run_measures.h, all detail). bad_input if they lack a member.
 Result<Fingerprint> fingerprint_of(const nlohmann::json& measures);
 
+/// What of a fingerprint follows from the names of ops, to be carried along with a run that has other names;
+/// measures that have it as "op_places" give the same fingerprint again.
+nlohmann::json op_places(const Fingerprint& print);
+
 /// The column of an op type in `ops`.
 size_t op_column(std::string_view token);
 

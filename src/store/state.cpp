@@ -7,7 +7,7 @@ namespace nl::store {
 namespace {
 
 // Must be raised when the tables below change.
-constexpr int64_t kStateVersion = 4;
+constexpr int64_t kStateVersion = 5;
 
 constexpr char kReceipts[] = R"(receipts(
     run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, command TEXT NOT NULL,
@@ -45,6 +45,8 @@ constexpr Addition kTables[] = {
     user TEXT NOT NULL) WITHOUT ROWID)"},
     {4, R"(tombstones(
     run_id TEXT PRIMARY KEY, reason TEXT NOT NULL, deleted_at_ns INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID)"},
+    {5, "redaction_key(only INTEGER PRIMARY KEY CHECK (only = 1), key TEXT NOT NULL) WITHOUT ROWID"},
+    {5, "pseudonyms(pseudonym TEXT PRIMARY KEY, original TEXT NOT NULL) WITHOUT ROWID"},
 };
 constexpr Addition kIndexes[] = {
     {1, "CREATE INDEX past_labels_by_run ON past_labels(run_id)"},
@@ -213,6 +215,27 @@ Result<std::optional<Claim>> State::claim(const std::string& run_id) {
       db_.each("SELECT claimed_by, packed_sha256, taken_at_ns, user FROM claims WHERE run_id = ?", {run_id},
                [&](const SqliteRow& r) { found = Claim{r.text(0), r.text(1), {r.integer(2), r.text(3)}}; }));
   return found;
+}
+
+Result<std::string> State::redaction_key(const std::string& if_none) {
+  if (!if_none.empty()) NL_CHECK(db_.run("INSERT OR IGNORE INTO redaction_key VALUES (1, ?)", {if_none}));
+  std::string key;
+  NL_CHECK(db_.each("SELECT key FROM redaction_key", {}, [&](const SqliteRow& r) { key = r.text(0); }));
+  return key;
+}
+
+Result<void> State::add_pseudonyms(const std::map<std::string, std::string>& originals) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  for (const auto& [pseudonym, original] : originals)
+    NL_CHECK(db_.run("INSERT OR IGNORE INTO pseudonyms VALUES (?,?)", {pseudonym, original}));
+  return transaction.commit();
+}
+
+Result<std::map<std::string, std::string>> State::pseudonyms() {
+  std::map<std::string, std::string> originals;
+  NL_CHECK(db_.each("SELECT pseudonym, original FROM pseudonyms", {},
+                    [&](const SqliteRow& r) { originals[r.text(0)] = r.text(1); }));
+  return originals;
 }
 
 Result<std::vector<LabelValue>> State::labels(const std::string& run_id) {

@@ -1,8 +1,8 @@
 #pragma once
 // State: the data that cannot be computed again. Receipts, claims, labels, tags, notes, baselines,
-// predictions and tombstones are kept in state.sqlite, which uses a rollback journal and is never touched by
-// a reindex. Every change is one transaction, which also enters the run in the table `touched`; the index
-// reads that table to see what it must update. One State serves one thread.
+// predictions, tombstones and the key of redacted runs are kept in state.sqlite, which uses a rollback
+// journal and is never touched by a reindex. Every change is one transaction, which also enters the run in
+// the table `touched`; the index reads that table to see what it must update. One State serves one thread.
 
 #include <cstdint>
 #include <functional>
@@ -106,6 +106,13 @@ class State {
   /// Its profiles were imported: now the facts are proved.
   Result<void> remove_claim(const std::string& run_id);
   Result<std::optional<Claim>> claim(const std::string& run_id);
+
+  /// The key that pseudonyms of redacted runs are made with. If there is none yet, `if_none` becomes it;
+  /// empty: there stays none.
+  Result<std::string> redaction_key(const std::string& if_none);
+  /// By pseudonym, what it stands for.
+  Result<std::map<std::string, std::string>> pseudonyms();
+  Result<void> add_pseudonyms(const std::map<std::string, std::string>& originals);
 
   Result<std::vector<LabelValue>> labels(const std::string& run_id);
   Result<std::vector<PastLabel>> past_labels(const std::string& run_id);

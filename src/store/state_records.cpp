@@ -76,6 +76,16 @@ constexpr RecordKind kKinds[] = {
      "run_id",
      "INSERT OR IGNORE INTO tombstones VALUES (?,?,?,?)",
      {"run_id", "reason", "deleted_at_ns", "user"}},
+    {"redaction_key",
+     "SELECT key FROM redaction_key",
+     "key",
+     "INSERT OR IGNORE INTO redaction_key VALUES (1, ?)",
+     {"key"}},
+    {"pseudonym",
+     "SELECT pseudonym, original FROM pseudonyms",
+     "pseudonym",
+     "INSERT OR IGNORE INTO pseudonyms VALUES (?,?)",
+     {"pseudonym", "original"}},
 };
 
 bool is_number(std::string_view column) {
@@ -129,7 +139,9 @@ Result<std::vector<SqliteValue>> values_of(const RecordKind& kind, const json& r
     }
     values.push_back(number ? SqliteValue(member->get<int64_t>()) : SqliteValue(member->get<std::string>()));
   }
-  if (!is_run_id(record["run_id"])) return Error{ErrorCode::kBadInput, "the record has no valid run_id"};
+  const auto run = record.find("run_id");
+  if (run != record.end() && !is_run_id(*run))
+    return Error{ErrorCode::kBadInput, "the record has no valid run_id"};
   return values;
 }
 
@@ -173,7 +185,7 @@ Result<bool> State::import_record(const json& record) {
     NL_TRY(const auto values, values_of(kind, record));
     NL_CHECK(db_.run(kind.insert, values));
     if (db_.changes() == 0) return false;
-    NL_CHECK(touch(record["run_id"]));
+    if (record.contains("run_id")) NL_CHECK(touch(record["run_id"]));
     return true;
   }
   return Error{ErrorCode::kBadInput, "not a record of a state: " + record.dump().substr(0, 80)};

@@ -70,6 +70,7 @@ class Effects : public LedgerOfSamples {
             {"show", {{"run", a}}},
             {"show", {{"run", native}}},
             {"similar", {{"run", a}}},
+            {"redact", {{"reveal", "hukozijewavuxoqi"}}},
             {"slice", {{"run", a}, {"window", "whole"}}},
             {"state", {{"action", "export"}}},
             {"tag", {{"run", a}, {"names", {"nightly"}}}},

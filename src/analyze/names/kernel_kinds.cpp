@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "analyze/names/stated_name.h"
+
 namespace nl::analyze {
 namespace {
 
@@ -23,12 +25,21 @@ constexpr std::array<std::string_view, 4> kMatrixUnits = {"tf32", "s1688", "s884
 }  // namespace
 
 KernelKinds kernel_kinds(std::string_view name) {
+  if (const auto letters = stated(name, "kinds")) {
+    const auto has = [&](char letter) { return letters->find(letter) != std::string_view::npos; };
+    return {has('a'), has('h'), has('f'), has('s')};
+  }
   KernelKinds kinds;
   kinds.needs_hopper = has_any(name, kHopper);
   kinds.is_ampere = !kinds.needs_hopper && (has_any(name, kAmpere) || name.starts_with("volta_"));
   kinds.is_flash2 = has_any(name, kFlash2);
   kinds.is_sgemm = has_any(name, kSgemm) && !has_any(name, kMatrixUnits);
   return kinds;
+}
+
+std::string kinds_text(const KernelKinds& kinds) {
+  return std::string(kinds.is_ampere ? "a" : "") + (kinds.needs_hopper ? "h" : "") +
+         (kinds.is_flash2 ? "f" : "") + (kinds.is_sgemm ? "s" : "");
 }
 
 }  // namespace nl::analyze

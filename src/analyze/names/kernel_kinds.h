@@ -2,6 +2,7 @@
 // What the name of a kernel tells besides its class: for which generation of devices it was written, and
 // whether it is one that a newer kind has replaced.
 
+#include <string>
 #include <string_view>
 
 namespace nl::analyze {
@@ -14,5 +15,8 @@ struct KernelKinds {
 };
 
 KernelKinds kernel_kinds(std::string_view name);
+
+/// A letter for each kind: the form in which a name states them, see stated_name.h.
+std::string kinds_text(const KernelKinds& kinds);
 
 }  // namespace nl::analyze

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analyze/names/kernel_traits.h"
+#include "analyze/names/stated_name.h"
 #include "base/demangle.h"
 
 namespace nl::analyze {
@@ -228,14 +229,15 @@ std::string_view last_component(std::string_view qualified) {
   return at == std::string_view::npos ? qualified : qualified.substr(at + 2);
 }
 
-KernelName parse_kernel_name(std::string_view raw) {
+KernelName parse_kernel_name(std::string_view given) {
+  const std::string_view raw = without_statement(given);
   KernelName name;
   const std::string_view core = without_suffix(raw);
   read_names(raw, core, name);
   if (name.function.empty()) name.function = core;
   name.short_name = short_name_of(name);
-  name.dtype = stated_dtype(name);
-  name.tile = stated_tile(name);
+  name.dtype = stated(given, "dtype").value_or(stated_dtype(name));
+  name.tile = stated(given, "tile").value_or(stated_tile(name));
   return name;
 }
 

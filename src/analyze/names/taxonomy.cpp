@@ -4,6 +4,7 @@
 #include <array>
 
 #include "analyze/names/layer_name.h"
+#include "analyze/names/stated_name.h"
 #include "analyze/taxonomy_files.inc"
 #include "base/text.h"
 
@@ -130,6 +131,12 @@ Result<void> Taxonomy::check() const {
 KernelIdentity Taxonomy::kernel(std::string_view raw_name) const {
   KernelIdentity out;
   out.name = parse_kernel_name(raw_name);
+  if (const auto given = stated(raw_name, "kernel")) {
+    const size_t slash = std::min(given->find('/'), given->size());
+    out.op_class = find_op_class(given->substr(0, slash)).value_or(OpClass::k_other);
+    out.family = given->substr(std::min(slash + 1, given->size()));
+    return out;
+  }
   const auto* rule = kernels_.find(subject_of(out.name));
   out.op_class = class_of(rule);
   out.family = rule == nullptr ? "other" : rule->family;
@@ -137,6 +144,8 @@ KernelIdentity Taxonomy::kernel(std::string_view raw_name) const {
 }
 
 OpClass Taxonomy::op(std::string_view op_name_or_type) const {
+  if (const auto given = stated(op_name_or_type, "op"))
+    return find_op_class(*given).value_or(OpClass::k_other);
   constexpr std::string_view kEngineCall = "autograd::engine::evaluate_function: ";
   std::string_view name = op_name_or_type.substr(0, kMaxNameBytes);
   if (name.starts_with(kEngineCall)) name.remove_prefix(kEngineCall.size());
@@ -144,6 +153,7 @@ OpClass Taxonomy::op(std::string_view op_name_or_type) const {
 }
 
 OpClass Taxonomy::layer_type(std::string_view type) const {
+  if (const auto given = stated(type, "layer")) return find_op_class(*given).value_or(OpClass::k_other);
   return class_of(layers_.find({squashed(type.substr(0, kMaxNameBytes))}));
 }
 
@@ -154,6 +164,7 @@ OpClass Taxonomy::layer_part(std::string_view part) const {
 }
 
 OpClass Taxonomy::layer_by_name(std::string_view name) const {
+  if (const auto given = stated(name, "layer")) return find_op_class(*given).value_or(OpClass::k_other);
   const LayerName parsed = parse_layer_name(name);
   if (parsed.fusion == LayerFusion::kEngine) return OpClass::k_control;
   if (parsed.fusion == LayerFusion::kReformat) return OpClass::k_memory;

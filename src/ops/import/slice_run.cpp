@@ -10,6 +10,7 @@
 #include "base/call_control.h"
 #include "model/run_sink.h"
 #include "model/tables.h"
+#include "redact/run_redactor.h"
 #include "store/bundle_reader.h"
 #include "store/bundle_writer.h"
 #include "store/run_document.h"
@@ -279,6 +280,7 @@ class Slicer {
     info.records_by_phase.clear();
     info.records_by_category.clear();
     info.health.clear();
+    info.extensions.erase(redact::kCarried);
     const int64_t all = rows_of_parent();
     info.counts = {all, kept_.count(), {}, {}};
     if (all > kept_.count()) info.counts.folded["outside of the slice"] = all - kept_.count();

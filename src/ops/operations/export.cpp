@@ -7,6 +7,7 @@
 #include "ops/runs/named_analysis.h"
 #include "ops/runs/named_window.h"
 #include "ops/runs/packed_runs.h"
+#include "ops/runs/redacted_run.h"
 #include "ops/runs/run_names.h"
 #include "ops/runs/run_state.h"
 #include "ops/text/text.h"
@@ -38,6 +39,8 @@ constexpr char kParameters[] = R"({
                 "description": "nlz: the profiles that the run was made from, so that whoever gets it can prove it"},
     "against": {"type": "string", "x-run": true,
                 "description": "a second run: collapsed stacks with the sums of both, for a flame graph of the difference"},
+    "redact": {"type": "string", "x-optional-value": true, "x-host-path": true, "x-effect": "write",
+               "description": "names, paths, hosts and arguments become pseudonyms that this ledger can map back; a policy file says what else to hide or to keep"},
     "output": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "file to write; default: standard output"},
     "force": {"type": "boolean", "description": "replace the file if it exists"}
   }})";
@@ -49,7 +52,9 @@ constexpr char kResult[] = R"({
     "bytes": {"type": "integer"},
     "sha256": {"type": "string", "description": "nlz: names the content"},
     "written": {"type": "object", "description": "rows by table"},
-    "lost": {"type": "object", "description": "what the format has no room for: rows by kind"}
+    "lost": {"type": "object", "description": "what the format has no room for: rows by kind"},
+    "redaction": {"type": "object", "required": ["hidden", "dropped", "kept", "shapes", "new_pseudonyms"],
+                  "description": "what the file does not tell: texts that were changed, by field; values that are missing, by field; fields that stayed; what became of shapes"}
   }})";
 
 /// Sorts of large runs spill, into a folder of their own: the engine gives its files fixed names.
@@ -124,6 +129,13 @@ Result<PackOptions> pack_options(const json& parameters) {
   return options;
 }
 
+Result<void> may_redact(const PackOptions& pack, const std::string& against) {
+  if (!pack.sources.empty())
+    return Error{ErrorCode::kBadInput, "--redact does not go with --sources: profiles tell everything"};
+  if (!against.empty()) return Error{ErrorCode::kBadInput, "--redact does not go with --against"};
+  return {};
+}
+
 /// Both runs on one engine, so that its memory is needed once.
 Result<exports::ExportReport> write_difference(const Context& context, const NamedRun& before,
                                                const NamedRun& after, const std::string& window,
@@ -154,13 +166,22 @@ Result<Outcome> run(Context& context, const json& parameters) {
   if (!against.empty() && format != "collapsed")
     return Error{ErrorCode::kBadInput, "--against does not go with the format " + format,
                  "the difference of two runs is written as --format collapsed"};
-  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(const auto original, resolve_run(context, parameters["run"]));
   std::optional<NamedRun> other;
   if (!against.empty()) {
     NL_TRY(other, resolve_run(context, against));
   }
   Outcome outcome;
-  outcome.data = {{"run_id", named.run_id}, {"format", format}};
+  std::optional<RedactedCopy> redacted;
+  if (parameters.contains("redact")) {
+    NL_CHECK(may_redact(pack, against));
+    NL_TRY(auto copy, redacted_copy(context, original, parameters["redact"]));
+    redacted.emplace(std::move(copy));
+    outcome.data["redaction"] = redacted->told;
+  }
+  const NamedRun& named = redacted ? redacted->named : original;
+  outcome.data["run_id"] = named.run_id;
+  outcome.data["format"] = format;
   const auto produce = [&](const Write& write) -> Result<void> {
     if (format == kPacked) {
       NL_TRY(outcome.data["sha256"], pack_run(context, named, pack, write));
@@ -194,6 +215,13 @@ std::string counts_text(const json& counts) {
   return list;
 }
 
+std::string redaction_text(const json& told) {
+  std::string out = fmt::format("  hidden  {} (texts by field)\n",
+                                told["hidden"].empty() ? "nothing" : counts_text(told["hidden"]));
+  if (!told["dropped"].empty()) out += fmt::format("  dropped {}\n", counts_text(told["dropped"]));
+  return out + fmt::format("  shapes  {}\n", told["shapes"].get<std::string>());
+}
+
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const json& data = outcome.data;
   if (!data.contains("path")) return "";
@@ -202,6 +230,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   if (data.contains("written")) out += fmt::format("  rows    {}\n", counts_text(data["written"]));
   if (data.contains("lost") && !data["lost"].empty())
     out += fmt::format("  lost    {} (the format has no room for them)\n", counts_text(data["lost"]));
+  if (data.contains("redaction")) out += redaction_text(data["redaction"]);
   if (const auto* exporter = exports::find_exporter(data["format"].get<std::string>()); exporter != nullptr)
     out += fmt::format("  opens   {}\n", exporter->opens_with);
   return out;

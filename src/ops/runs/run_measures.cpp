@@ -8,6 +8,7 @@
 #include "base/permissions.h"
 #include "base/sha256.h"
 #include "ops/runs/named_analysis.h"
+#include "redact/run_redactor.h"
 #include "store/run_views.h"
 
 namespace nl::ops {
@@ -116,7 +117,8 @@ json figures_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
   return out;
 }
 
-json tables_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
+/// `carried`: what a redacted run has of its original.
+json tables_of(const NamedRun& run, const analyze::RunAnalysis& analysis, const json& carried) {
   const json data = to_json_tree(analysis.data);
   json out = {{"schema", kSchema}, {"run_id", run.run_id}};
   out["kernels"] = kernel_rows(data["top_kernels"]);
@@ -125,6 +127,7 @@ json tables_of(const NamedRun& run, const analyze::RunAnalysis& analysis) {
   for (const char* key : {"phases", "layers", "model_layers", "counters", "not_shown"}) out[key] = data[key];
   out["roofline"] = roofline_of(data["devices"]);
   out["patterns"] = analysis.patterns;
+  if (carried.contains("fingerprint")) out["op_places"] = carried["fingerprint"];
   const auto& steps = analysis.step_durations_ns;
   out["step_durations_ns"] = json(
       std::vector(steps.begin(), steps.begin() + static_cast<ptrdiff_t>(std::min(steps.size(), kMostSteps))));
@@ -139,7 +142,8 @@ Result<Measures> compute(const NamedRun& run, const std::string& peaks_file) {
   options.with_patterns = true;
   NL_TRY(const auto open, open_derived(run));
   NL_TRY(const auto analysis, analyze::analyze_run(open, options));
-  return Measures{figures_of(run, analysis), tables_of(run, analysis)};
+  const json carried = open->document()["extensions"].value(redact::kCarried, json::object());
+  return Measures{figures_of(run, analysis), tables_of(run, analysis, carried)};
 }
 
 json joined(Measures measures, MeasureDetail detail) {
