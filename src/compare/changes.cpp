@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "align/alignment.h"
-#include "analyze/names/stated_name.h"
 
 namespace nl::compare {
 namespace {
@@ -26,10 +25,10 @@ align::Sequence sequence_of(const Side& side) {
   return sequence;
 }
 
-std::vector<std::string_view> names_in(const Texts& texts) {
-  std::vector<std::string_view> names;
-  for (uint32_t i = 0; i < texts.size(); i++) names.push_back(analyze::without_statement(texts[i]));
-  return names;
+std::vector<std::string_view> views_of(const Texts& texts) {
+  std::vector<std::string_view> views;
+  for (uint32_t i = 0; i < texts.size(); i++) views.push_back(texts[i]);
+  return views;
 }
 
 bool is_group_match(align::Kind kind) {
@@ -147,7 +146,7 @@ class ChangeRows {
 }  // namespace
 
 Result<Changes> find_changes(const Side& base, const Side& next, const Texts& texts) {
-  const auto names = names_in(texts);
+  const auto names = views_of(texts);
   NL_TRY(const auto alignment, align::align(sequence_of(base), sequence_of(next), {names}));
   ChangeRows rows(base, next, texts.size());
   rows.add(alignment);

@@ -1,5 +1,6 @@
 #include "compare/kernel_counters.h"
 
+#include "analyze/names/stated_name.h"
 #include "analyze/roofline/launch_counters.h"
 #include "assemble/launch_match.h"
 
@@ -31,7 +32,8 @@ Result<std::map<std::string, CountedKernel>> counters_by_name(analyze::LoadedRun
   NL_TRY(auto counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
                                         run.sources.peaks, INT64_MAX));
   if (!counters) return by_name;
-  for (CountedKernel& row : counters->kernels) by_name[assemble::spelled_alike(row.kernel)] = std::move(row);
+  for (CountedKernel& row : counters->kernels)
+    by_name[assemble::spelled_alike(analyze::without_statement(row.kernel))] = std::move(row);
   return by_name;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analyze/load/module_paths.h"
+#include "analyze/names/stated_name.h"
 #include "analyze/roofline/launch_counters.h"
 #include "analyze/run_analysis.h"
 #include "analyze/time/engine_layers.h"
@@ -20,6 +21,7 @@ using analyze::kNoRow;
 using analyze::LoadedRun;
 using analyze::Taxonomy;
 using analyze::Timeline;
+using analyze::without_statement;
 using analyze::Work;
 using analyze::WorkKind;
 using analyze::WorkTable;
@@ -36,7 +38,7 @@ class NamesOfRun {
  public:
   NamesOfRun(const Timeline& run, Texts& texts) : run_(run), texts_(texts), ids_(run.names.size(), kNoText) {}
   uint32_t operator()(uint32_t name) {
-    if (ids_[name] == kNoText) ids_[name] = texts_.add(run_.names[name]);
+    if (ids_[name] == kNoText) ids_[name] = texts_.add(without_statement(run_.names[name]));
     return ids_[name];
   }
 
@@ -75,7 +77,8 @@ class GroupTree {
 
   uint32_t below(uint32_t parent, uint32_t span) {
     if (!says_where(span)) return parent;
-    groups_.push_back({parent, texts_.add(without_number(run_.names[run_.spans.name[span]])),
+    groups_.push_back({parent,
+                       texts_.add(without_number(without_statement(run_.names[run_.spans.name[span]]))),
                        run_.spans.kind[span] == model::SpanKind::op});
     return static_cast<uint32_t>(groups_.size() - 1);
   }
@@ -156,7 +159,7 @@ class DeviceSide {
       known.label = texts_.add(kernel_label(kernel.name));
       known.family = texts_.add(kernel.family == "other" ? kernel.name.short_name : kernel.family);
     } else {
-      known.label = known.family = texts_.add(name);
+      known.label = known.family = texts_.add(without_statement(name));
     }
     return known;
   }
@@ -259,7 +262,7 @@ Result<std::vector<Item>> layer_items(LoadedRun& run, const Taxonomy& taxonomy, 
     return std::tie(a.name, a.op_type) < std::tie(b.name, b.op_type);
   });
   for (const analyze::OpAnswer& row : rows) {
-    const uint32_t name = texts.add(row.name);
+    const uint32_t name = texts.add(without_statement(row.name));
     Item item{name, name, texts.add(row.op_type.value_or(""))};
     item.part = Part::compute(row.op_class);
     const int64_t calls = std::max<int64_t>(1, row.calls.value_or(0));
@@ -277,7 +280,8 @@ Result<std::vector<Item>> replay_items(LoadedRun& run, const Taxonomy& taxonomy,
   if (!counters) return items;
   for (const analyze::CountedKernel& row : counters->kernels) {
     const auto kernel = taxonomy.kernel(row.kernel);
-    Item item{texts.add(row.kernel), texts.add(kernel_label(kernel.name)), texts.add(kernel.family)};
+    Item item{texts.add(without_statement(row.kernel)), texts.add(kernel_label(kernel.name)),
+              texts.add(kernel.family)};
     item.part = Part::compute(kernel.op_class);
     item.calls = row.launches;
     item.owned_ns = item.time_ns = row.replay_ns.value_or(0);
