@@ -14,7 +14,8 @@
 namespace nl::redact {
 namespace {
 
-constexpr std::string_view kConsonants = "hjkqvwxz";  // rare ones, so that no real word comes out
+// Rare ones, so that no real word comes out; without z, since names that begin with _Z are mangled.
+constexpr std::string_view kConsonants = "hjkqvwxy";
 constexpr std::string_view kVowels = "aeiou";
 constexpr size_t kSyllables = 8;
 constexpr size_t kWordLetters = 2 * kSyllables;

@@ -3,7 +3,7 @@
 // pseudonym under the same key, so redacted runs can be compared with each other. Whoever has the key and the
 // list can map a pseudonym back; nobody else can tell more than which words are equal.
 //
-// A pseudonym of a word is eight syllables that no name has: "hukozijewavuxoqi". Code that looks for words
+// A pseudonym of a word is eight syllables that no name has: "hukoyijewavuxoqi". Code that looks for words
 // in names takes it for one word. Ids and long numbers become "4N81253307716", which
 // is neither a word nor a number for such code.
 

@@ -1,6 +1,6 @@
 #pragma once
 // TextRedactor: replaces the words of a text that are not public by pseudonyms, and leaves everything between
-// them as it is. So "acme::router_gemm<128>" becomes "hukozijewavuxoqi::router_gemm<128>", and code that
+// them as it is. So "acme::router_gemm<128>" becomes "hukoyijewavuxoqi::router_gemm<128>", and code that
 // reads names (classes, layers, tiles) finds in it what it found before.
 //
 // Words are letters, cut as people cut names: fusedGEMMKernel has three. Single letters and short numbers

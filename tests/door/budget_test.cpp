@@ -44,7 +44,7 @@ class Budget : public LedgerOfSamples {
             {"lint", {{"run", a}}},
             {"metrics", json::object()},
             {"query", {{"run", a}, {"sql", "SELECT * FROM spans ORDER BY ALL"}}},
-            {"redact", {{"reveal", "hukozijewavuxoqi"}}},
+            {"redact", {{"reveal", "hukoyijewavuxoqi"}}},
             {"rules", json::object()},
             {"rules", {{"action", "show"}, {"targets", {"launch_bound"}}}},
             {"runs", json::object()},

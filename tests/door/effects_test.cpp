@@ -70,7 +70,7 @@ class Effects : public LedgerOfSamples {
             {"show", {{"run", a}}},
             {"show", {{"run", native}}},
             {"similar", {{"run", a}}},
-            {"redact", {{"reveal", "hukozijewavuxoqi"}}},
+            {"redact", {{"reveal", "hukoyijewavuxoqi"}}},
             {"slice", {{"run", a}, {"window", "whole"}}},
             {"state", {{"action", "export"}}},
             {"tag", {{"run", a}, {"names", {"nightly"}}}},

@@ -16,7 +16,7 @@ RUN = re.compile(r"[A-Za-z0-9\x80-\U0010ffff]+")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[\x80-\U0010ffff]+")
 # What has digits in a mangled name: references, values, types, and the lengths of names.
 MANGLED = re.compile(r"S[0-9A-Z]*_|T[0-9]*_|L[a-z]n?\d+|DF\d+[b_]|A\d+_|Dv\d+_|(?P<length>\d+)")
-PSEUDONYM = re.compile(r"(?i:(?:[hjkqvwxz][aeiou]){8})|\dN\d{11}")
+PSEUDONYM = re.compile(r"(?i:(?:[hjkqvwxy][aeiou]){8})|\dN\d{11}")
 FIGURE = re.compile(
     r"[a-z]?\d{1,6}(x\d{1,5})*[a-z]?|m\d{1,4}n\d{1,4}k\d{1,4}|0d1[0-9dec]*|(4|8|16|32|64)?([fsubiaw](4|8|16|32|64)){1,3}|e[1-8]m[0-7]",
     re.I,

@@ -1,11 +1,12 @@
 """Exports for Perfetto, held against Perfetto's own trace processor: every figure of the file is that of the run."""
 
 import json
+import pathlib
 
 import pytest
 
 import trace_files
-from conftest import TRACES
+from conftest import BAD_INPUT, TRACES
 
 # One run of each format that has a time line; tests/full/exports takes all.
 RECORDED = [
@@ -26,6 +27,16 @@ def test_recorded_runs(neurolens, tmp_path, name):
         pytest.skip(f"no recorded trace {TRACES / name}: set NEUROLENS_TRACES")
     run = neurolens.import_file(TRACES / name)["run_id"]
     trace_files.check_perfetto_file(neurolens, run, tmp_path / "run.pftrace")
+
+
+def test_view_writes_a_trace_and_says_how_to_open_it(neurolens, small_run):
+    told = neurolens("view", "--perfetto", small_run, "--window", "whole", "--json").data
+    assert told["run_ids"] == [small_run] and not told["opened"]
+    assert told["page"].endswith(".pftrace") and told["open_with"] == f"trace_processor --httpd {told['page']}"
+    (slices,) = trace_files.ask_trace_processor(pathlib.Path(told["page"]), {"n": "SELECT count(*) AS n FROM slice"})["n"]
+    assert int(slices["n"]) > 0
+    refused = neurolens("view", small_run, "--window", "whole", code=BAD_INPUT)
+    assert "--window goes with --perfetto alone" in refused.err
 
 
 def event(name, start_us, dur_us, thread=2, category="cpu_op", process=4711, **args):

@@ -109,7 +109,7 @@ std::vector<Call> writing_calls(const Examples& e) {
       {"tag", {{"run", e.two}, {"names", {"example"}}}},
       {"note", {{"run", e.two}, {"text", "an example"}}},
       {"baseline", {{"name", "example"}, {"run", e.two}}},
-      {"redact", {{"reveal", "hukozijewavuxoqi"}}},
+      {"redact", {{"reveal", "hukoyijewavuxoqi"}}},
       {"slice", {{"run", e.two}, {"window", "whole"}}},
       {"state", {{"action", "export"}}},
       {"gc", json::object()},

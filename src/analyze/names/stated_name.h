@@ -1,6 +1,6 @@
 #pragma once
 // A name of a redacted run may no longer tell what analysis reads from names. Then the original is read
-// before, and the name states it at its end: "hukozijewavuxoqi {nl kernel=gemm/cutlass_gemm tile=128x64x32}".
+// before, and the name states it at its end: "hukoyijewavuxoqi {nl kernel=gemm/cutlass_gemm tile=128x64x32}".
 // What a name states counts before what it looks like. Keys: kernel (class/family), dtype, tile, kinds, op
 // and layer (a class). Pure functions, any thread.
 

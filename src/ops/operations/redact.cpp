@@ -68,7 +68,7 @@ const Operation& operation_redact() {
       .summary = "Say a text with pseudonyms of a redacted run in the names of the original",
       .use_when = "somebody answers about a run that you sent with export --redact",
       .not_when = "you want to make a redacted run: export --redact",
-      .example = R"({"reveal": "hukozijewavuxoqi takes 40 % of the time"})",
+      .example = R"({"reveal": "hukoyijewavuxoqi takes 40 % of the time"})",
       .parameters = kParameters,
       .result = kResult,
       .effect = Effect::kRead,

@@ -26,7 +26,9 @@ constexpr char kParameters[] = R"({
   "properties": {
     "runs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-run": true,
              "description": "a run (id, tag, @latest, @baseline:NAME, bundle folder or profile), two to compare, or a page"},
-    "print": {"type": "boolean", "description": "print the path of the page; open nothing"}
+    "print": {"type": "boolean", "description": "print the path of the page; open nothing"},
+    "perfetto": {"type": "boolean", "description": "write a trace of the run for Perfetto instead, and print the line that opens it"},
+    "window": {"type": "string", "description": "with --perfetto: only what touches this window, see export"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -36,7 +38,8 @@ constexpr char kResult[] = R"({
     "run_ids": {"type": "array", "items": {"type": "string"}, "description": "empty for a page that existed before"},
     "opened": {"type": "boolean"},
     "browser": {"type": ["string", "null"], "description": "the program that was started"},
-    "fetch": {"type": ["string", "null"], "description": "if there is no screen here: the command that brings the page to yours"}
+    "fetch": {"type": ["string", "null"], "description": "if there is no screen here: the command that brings the page to yours"},
+    "open_with": {"type": "string", "description": "with perfetto: the line that opens the trace"}
   }})";
 
 // ---- The page
@@ -120,6 +123,22 @@ Result<Page> page_of(Context& context, const json& runs) {
   return runs.size() == 1 ? page_of_run(context, folder, runs[0]) : page_of_two(context, folder, runs);
 }
 
+/// A trace beside the pages. Perfetto's own server gives it to the page of Perfetto in the browser.
+Result<Page> trace_of_run(Context& context, const json& runs, const std::string& window) {
+  if (runs.size() != 1) return Error{ErrorCode::kBadInput, "--perfetto takes one run"};
+  NL_TRY(const std::string folder, page_folder(*context.environment));
+  remove_old_pages(folder);
+  NL_TRY(const auto workshop, Workshop::create(folder));
+  const std::string aside = workshop.path() + "/run.pftrace";
+  json parameters = {{"run", runs[0]}, {"format", "perfetto"}, {"output", aside}};
+  if (!window.empty()) parameters["window"] = window;
+  NL_TRY(const auto made, call("export", parameters, context));
+  const std::string id = made.data["run_id"];
+  Page page{folder + "/run-" + short_id(id) + ".pftrace", {id}};
+  NL_CHECK(place(aside, page.path));
+  return page;
+}
+
 // ---- The screen
 
 Result<void> show(const Context& context, json& data) {
@@ -140,20 +159,45 @@ Result<void> show(const Context& context, json& data) {
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  NL_TRY(const Page page, page_of(context, parameters["runs"]));
+  const bool is_trace = parameters.value("perfetto", false);
+  const std::string window = parameters.value("window", "");
+  if (!is_trace && !window.empty()) return Error{ErrorCode::kBadInput, "--window goes with --perfetto alone"};
+  NL_TRY(const Page page,
+         is_trace ? trace_of_run(context, parameters["runs"], window) : page_of(context, parameters["runs"]));
   Outcome outcome;
   outcome.data = {{"page", page.path},
                   {"run_ids", page.run_ids},
                   {"opened", false},
                   {"browser", nullptr},
                   {"fetch", nullptr}};
-  if (!parameters.value("print", false)) NL_CHECK(show(context, outcome.data));
+  if (is_trace) {
+    NL_TRY(const auto browser, browser_command(*context.environment, page.path));
+    if (browser.empty())
+      outcome.data["fetch"] = fetch_line(*context.environment, page.path, context.principal);
+    outcome.data["open_with"] = "trace_processor --httpd " + page.path;
+  } else if (!parameters.value("print", false)) {
+    NL_CHECK(show(context, outcome.data));
+  }
   return outcome;
+}
+
+std::string trace_text(const json& data, const TextStyle& style) {
+  std::string out = data["page"].get<std::string>() + "\n\n";
+  if (data["fetch"].is_string())
+    out += fmt::format("There is no screen here. On your own machine type\n  {}\n",
+                       bold(data["fetch"].get<std::string>(), style));
+  return out +
+         fmt::format(
+             "Open https://ui.perfetto.dev and drop the file there. For a large one, type first\n  {}\n{}\n",
+             bold(data["open_with"].get<std::string>(), style),
+             dim("The page then offers it. The program is at https://get.perfetto.dev/trace_processor",
+                 style));
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const json& data = outcome.data;
   const std::string page = data["page"];
+  if (data.contains("open_with")) return trace_text(data, style);
   if (data["opened"])
     return page + "  " + dim("opened with " + data["browser"].get<std::string>(), style) + "\n";
   if (data["fetch"].is_null()) return page + "\n";

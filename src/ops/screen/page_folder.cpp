@@ -51,11 +51,11 @@ bool is_short_id(std::string_view text) {
   return text.size() == kShortId && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// run-ID.html, compare-ID-ID.html, .new-XXXXXX
+/// run-ID.html, run-ID.pftrace, compare-ID-ID.html, .new-XXXXXX
 bool is_ours(std::string_view name) {
   if (name.starts_with(".new-")) return name.size() == std::string_view(".new-XXXXXX").size();
-  if (!name.ends_with(".html")) return false;
-  name.remove_suffix(std::string_view(".html").size());
+  if (!name.ends_with(".html") && !name.ends_with(".pftrace")) return false;
+  name.remove_suffix(name.size() - name.rfind('.'));
   if (name.starts_with("run-")) return is_short_id(name.substr(4));
   return name.starts_with("compare-") && name.size() == 8 + 2 * kShortId + 1 &&
          is_short_id(name.substr(8, kShortId)) && name[8 + kShortId] == '-' &&
