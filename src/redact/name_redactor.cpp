@@ -10,9 +10,8 @@ using analyze::OpClass;
 std::string NameRedactor::name(std::string_view given, NameRole role) {
   const std::string redacted = texts_.text(given);
   if (redacted == given) return redacted;
-  const Statement statement = lost(given, redacted, role);
-  stating_ += statement.empty() ? 0 : 1;
-  return analyze::with_statement(redacted, statement);
+  has_changed_ops_ |= role != NameRole::kOther && role != NameRole::kKernel;
+  return analyze::with_statement(redacted, lost(given, redacted, role));
 }
 
 NameRedactor::Statement NameRedactor::lost(std::string_view original, std::string_view redacted,

@@ -22,8 +22,8 @@ class NameRedactor {
 
   std::string name(std::string_view given, NameRole role);
 
-  /// Names that state something.
-  int64_t stating() const { return stating_; }
+  /// Whether ops or layers have other names now.
+  bool has_changed_ops() const { return has_changed_ops_; }
 
  private:
   using Statement = std::map<std::string, std::string>;
@@ -32,7 +32,7 @@ class NameRedactor {
 
   TextRedactor& texts_;
   const analyze::Taxonomy& taxonomy_;
-  int64_t stating_ = 0;
+  bool has_changed_ops_ = false;
 };
 
 }  // namespace nl::redact

@@ -185,6 +185,7 @@ class RunRedactor {
     return counted;
   }
   const std::map<std::string, int64_t>& dropped() const { return dropped_; }
+  bool has_changed_ops() const { return names_.has_changed_ops(); }
 
  private:
   static bool is_json_text(std::string_view column) { return tells_shapes(column) || column == "dtypes"; }
@@ -307,25 +308,26 @@ class RedactingSink final : public model::RunSink {
 
 }  // namespace
 
-Result<RedactedRun> redact_run(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
-                               const json& document, const Policy& policy, Pseudonyms& pseudonyms,
-                               const json& carried, const std::string& target,
+Result<RedactedRun> redact_run(const std::shared_ptr<store::Engine>& engine, const RedactCall& call,
                                const std::function<bool()>& cancelled) {
   NL_TRY(const analyze::Taxonomy* taxonomy, analyze::Taxonomy::shared());
-  RunRedactor redactor(policy, pseudonyms, *taxonomy);
-  store::BundleWriter writer(engine, target);
+  RunRedactor redactor(call.policy, call.pseudonyms, *taxonomy);
+  store::BundleWriter writer(engine, call.target);
   RedactingSink sink(writer, redactor);
-  NL_CHECK(store::read_tables(engine, bundle, document, sink, cancelled));
+  NL_CHECK(store::read_tables(engine, call.bundle, call.document, sink, cancelled));
   NL_TRY(const auto tables, writer.finish());
-  NL_TRY(model::RunInfo info, store::run_info_of(document));
-  NL_TRY(auto sources, store::sources_of(document));
+  NL_TRY(model::RunInfo info, store::run_info_of(call.document));
+  NL_TRY(auto sources, store::sources_of(call.document));
   info = redactor.info(std::move(info));
-  if (!carried.is_null()) info.extensions[kCarried] = carried;
+  if (redactor.has_changed_ops()) {
+    NL_TRY(json carried, call.carried());
+    if (!carried.is_null()) info.extensions[kCarried] = std::move(carried);
+  }
   RedactedRun redacted;
   redacted.document = store::make_run_document(redactor.sources(std::move(sources)),
-                                               redactor.options(document["options"]), info, tables);
+                                               redactor.options(call.document["options"]), info, tables);
   NL_CHECK(store::validate_run_document(redacted.document));
-  NL_CHECK(store::write_run_document(target, redacted.document));
+  NL_CHECK(store::write_run_document(call.target, redacted.document));
   redacted.hidden = redactor.hidden();
   redacted.dropped = redactor.dropped();
   return redacted;

@@ -24,11 +24,17 @@ struct RedactedRun {
 /// Member of the extensions of run.json with what analysis cannot find out from redacted names.
 inline constexpr char kCarried[] = "redaction";
 
-/// Writes the copy of the bundle into the folder `target`, which exists. `carried`: see kCarried; null:
-/// nothing.
-Result<RedactedRun> redact_run(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
-                               const nlohmann::json& document, const Policy& policy, Pseudonyms& pseudonyms,
-                               const nlohmann::json& carried, const std::string& target,
+struct RedactCall {
+  std::string bundle;  ///< the original
+  const nlohmann::json& document;
+  const Policy& policy;
+  Pseudonyms& pseudonyms;
+  /// What to carry along, see kCarried. Asked only if ops or layers get other names; null: nothing.
+  std::function<Result<nlohmann::json>()> carried;
+  std::string target;  ///< an empty folder for the copy
+};
+
+Result<RedactedRun> redact_run(const std::shared_ptr<store::Engine>& engine, const RedactCall& call,
                                const std::function<bool()>& cancelled);
 
 }  // namespace nl::redact

@@ -1,11 +1,8 @@
 #include "ops/runs/redacted_run.h"
 
-#include <algorithm>
-
 #include "base/files.h"
 #include "base/private_folder.h"
 #include "fingerprint/fingerprint.h"
-#include "fingerprint/pieces.h"
 #include "ops/runs/run_measures.h"
 #include "ops/runs/run_state.h"
 #include "redact/policy.h"
@@ -56,16 +53,10 @@ Result<std::map<std::string, std::string>> labels_along(const Context& context, 
 }
 
 /// The places of ops in a fingerprint follow from their names, so that those of the original are carried
-/// along if names of ops change.
-Result<json> carried_along(const NamedRun& named, const redact::Policy& policy,
-                           redact::Pseudonyms& pseudonyms) {
+/// along.
+Result<json> carried_along(const NamedRun& named) {
   const auto measures = run_measures(named);
   if (!measures) return json();  // nothing to analyse, so nothing to carry
-  redact::TextRedactor redactor(pseudonyms, policy.words);
-  const auto pieces = fingerprint::pieces_of(*measures);
-  const bool changes = std::any_of(pieces.rows.begin(), pieces.rows.end(),
-                                   [&](const auto& row) { return redactor.text(row.token) != row.token; });
-  if (!changes) return json();
   NL_TRY(const auto print, fingerprint::fingerprint_of(*measures));
   return json{{"fingerprint", fingerprint::op_places(print)}};
 }
@@ -92,9 +83,9 @@ Result<RedactedCopy> redacted_copy(const Context& context, const NamedRun& named
   NL_CHECK(make_folders(bundle));
   NL_CHECK(make_folders(folder.path() + "/temp"));
   NL_TRY(auto engine, store::Engine::open({1, kRedactMemoryMb, folder.path() + "/temp"}));
-  NL_TRY(const json carried, carried_along(named, policy, pseudonyms));
-  NL_TRY(const auto redacted, redact::redact_run(engine, named.bundle, *document, policy, pseudonyms, carried,
-                                                 bundle, context.cancelled));
+  const redact::RedactCall call{
+      named.bundle, *document, policy, pseudonyms, [&named] { return carried_along(named); }, bundle};
+  NL_TRY(const auto redacted, redact::redact_run(engine, call, context.cancelled));
   NamedRun copy{redacted.document["run_id"], bundle};
   copy.is_foreign = true;
   copy.cached = folder.path() + "/derived";
