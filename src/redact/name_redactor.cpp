@@ -8,7 +8,7 @@ namespace nl::redact {
 using analyze::OpClass;
 
 std::string NameRedactor::name(std::string_view given, NameRole role) {
-  const std::string redacted = texts_.text(given);
+  std::string redacted = texts_.text(given);
   if (redacted == given) return redacted;
   has_changed_ops_ |= role != NameRole::kOther && role != NameRole::kKernel;
   return analyze::with_statement(redacted, lost(given, redacted, role));

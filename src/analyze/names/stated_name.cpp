@@ -35,7 +35,7 @@ std::string with_statement(std::string_view name, const std::map<std::string, st
   if (values.empty()) return std::string(name);
   std::string out(name);
   out += " {nl";
-  for (const auto& [key, value] : values) out += " " + key + "=" + value;
+  for (const auto& [key, value] : values) out.append(" ").append(key).append("=").append(value);
   return out + "}";
 }
 
