@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/decimal.h"
+#include "base/small_json.h"
 #include "base/text.h"
 #include "model/tables.h"
 #include "redact/letters.h"
@@ -45,9 +46,10 @@ void remove_shapes(json& tree) {
   }
 }
 
-/// Arguments without what tells shapes. What is not JSON says nothing that can be told apart, and goes.
+/// Arguments without what tells shapes. What is not JSON, or too deep, says nothing that can be told apart,
+/// and goes.
 std::string args_without_shapes(std::string_view args) {
-  json tree = json::parse(args.begin(), args.end(), nullptr, false);
+  json tree = parse_small_json(args);
   if (tree.is_discarded()) return "{}";
   remove_shapes(tree);
   return tree.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -264,7 +266,7 @@ class RunRedactor {
                               : std::string();
       if (policy_.shapes == Shapes::kRound && shapes >= 0 && args >= 0 &&
           rows.cell(row, shapes) != model::kNull) {
-        json tree = given.empty() ? json::object() : json::parse(given, nullptr, false);
+        json tree = given.empty() ? json::object() : parse_small_json(given);
         if (tree.is_object())
           tree["shapes_about"] = rounded_up(batch.strings[static_cast<size_t>(rows.cell(row, shapes))]);
         given = tree.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -154,6 +154,20 @@ def test_shapes_are_dropped_or_rounded_with_a_reason(neurolens, small_trace, tmp
         assert "shapes_redacted" in {note["id"] for note in notes}
 
 
+@pytest.mark.parametrize("depth", [10, 100])
+def test_arguments_may_be_as_deep_as_they_like(depth, neurolens, tmp_path):
+    deep = "[" * depth + '"Zorblat"' + "]" * depth
+    trace, policy, copy = tmp_path / "deep.json", tmp_path / "policy.yaml", tmp_path / "copy.nlz"
+    args = '{"Input Dims": %s, "other": %s}' % (deep, deep)
+    event = '{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": %s}' % args
+    trace.write_text('{"schemaVersion": 1, "traceEvents": [%s]}' % event)
+    run = neurolens.import_file(trace)["run_id"]
+    for shapes in ("keep", "drop", "round"):
+        policy.write_text(f"shapes: {shapes}\n")
+        redaction.redacted(neurolens, run, copy, policy=policy)
+        assert fields_that_show(copy.read_bytes(), "Zorblat") == set()
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
