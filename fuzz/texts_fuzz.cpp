@@ -38,15 +38,6 @@ bool shows_only_public_words(std::string_view text) {
   return true;
 }
 
-bool is_utf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const Character character = character_at(text, at);
-    if (!character.valid) return false;
-    at += character.size;
-  }
-  return true;
-}
-
 void check_redaction(std::string_view given) {
   redact::Pseudonyms pseudonyms("key", {});
   redact::TextRedactor redactor(pseudonyms, {});

@@ -30,11 +30,15 @@ std::string Sha256::hex() {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned size = 0;
   EVP_DigestFinal_ex(context_->md, digest, &size);
+  return hex_of({reinterpret_cast<const char*>(digest), size});
+}
+
+std::string hex_of(std::string_view bytes) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out;
-  for (unsigned i = 0; i < size; i++) {
-    out += kHex[digest[i] >> 4];
-    out += kHex[digest[i] & 15];
+  for (const char c : bytes) {
+    out += kHex[static_cast<unsigned char>(c) >> 4];
+    out += kHex[static_cast<unsigned char>(c) & 15];
   }
   return out;
 }

@@ -27,6 +27,8 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view text);
+/// Two lower-case digits a byte.
+std::string hex_of(std::string_view bytes);
 /// HMAC-SHA-256 (RFC 2104), 32 bytes: nobody without the key can tell what text it is of.
 std::string hmac_sha256(std::string_view key, std::string_view text);
 /// Stops when the call is cancelled.

@@ -31,4 +31,13 @@ Character character_at(std::string_view text, size_t at) {
   return is_scalar(point, size) ? Character{at, size, point, true} : broken;
 }
 
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const Character character = character_at(text, at);
+    if (!character.valid) return false;
+    at += character.size;
+  }
+  return true;
+}
+
 }  // namespace nl

@@ -22,4 +22,7 @@ inline bool is_continuation(char c) {
 /// The character that begins at `at`; a byte that begins none is one by itself, and not valid.
 Character character_at(std::string_view text, size_t at);
 
+/// Is all of it valid?
+bool is_utf8(std::string_view text);
+
 }  // namespace nl

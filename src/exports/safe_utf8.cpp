@@ -22,15 +22,6 @@ bool is_ascii(std::string_view text) {
   return true;
 }
 
-bool is_utf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const Character character = character_at(text, at);
-    if (!character.valid) return false;
-    at += character.size;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string_view safe_utf8(std::string_view text, std::string& scratch) {

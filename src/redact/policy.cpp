@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/yaml.h"
 #include "model/tables.h"
 #include "redact/letters.h"
@@ -55,7 +56,7 @@ class PolicyReader {
                           std::set<std::string, std::less<>>& words) const {
     if (!value.is_list()) return fault(value.line, key + " must be a list of words");
     for (const auto& item : value.items) {
-      std::string word = lower_case(item.text);
+      std::string word = lower(item.text);
       const bool is_word =
           item.is_text() && word.size() >= kShortestWord && std::all_of(word.begin(), word.end(), is_lower);
       if (!is_word)

@@ -38,16 +38,6 @@ std::string digits(std::string_view digest) {
   return number.insert(1, 1, kIdMark);
 }
 
-std::string hex_of(std::string_view bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex += kHex[static_cast<unsigned char>(c) >> 4];
-    hex += kHex[static_cast<unsigned char>(c) & 15];
-  }
-  return hex;
-}
-
 size_t run_length(std::string_view text, size_t from, bool (*belongs)(char)) {
   size_t end = from;
   while (end < text.size() && belongs(text[end])) end++;
@@ -118,9 +108,7 @@ size_t add_revealed(std::string_view text, size_t at, const KnownPseudonyms& kno
   const bool is_word = run_length(text, at, is_ascii_letter) >= kWordLetters;
   const bool is_id = at + 1 < text.size() && is_digit(text[at]) && text[at + 1] == kIdMark;
   const std::string_view shown = text.substr(at, is_word ? kWordLetters : is_id ? kIdLetters : 1);
-  const auto it = is_word ? known.find(lower_case(shown))
-                  : is_id ? known.find(std::string(shown))
-                          : known.end();
+  const auto it = is_word ? known.find(lower(shown)) : is_id ? known.find(std::string(shown)) : known.end();
   if (it == known.end()) {
     out += text[at];
     return 1;

@@ -8,7 +8,6 @@
 #include "base/small_json.h"
 #include "base/text.h"
 #include "model/tables.h"
-#include "redact/letters.h"
 #include "redact/name_redactor.h"
 #include "redact/text_redactor.h"
 #include "store/bundle_reader.h"
@@ -29,7 +28,7 @@ bool tells_shapes(std::string_view column) {
 
 /// Members of arguments that tell shapes, whoever wrote them.
 bool is_about_shapes(const std::string& name) {
-  const std::string key = lower_case(name);
+  const std::string key = lower(name);
   for (const char* word : {"shape", "dim", "stride", "split size", "inputs", "outputs", "concrete"}) {
     if (key.find(word) != std::string::npos) return true;
   }

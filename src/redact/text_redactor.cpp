@@ -103,8 +103,9 @@ std::string TextRedactor::text(std::string_view given) {
 }
 
 std::string TextRedactor::plain(std::string_view given) {
-  const bool is_address = re2::RE2::PartialMatch({given.data(), given.size()}, identifying_forms());
-  if (!is_address && is_figures(given)) return std::string(given);
+  const bool is_figure =
+      is_figures(given) && !re2::RE2::PartialMatch({given.data(), given.size()}, identifying_forms());
+  if (is_figure) return std::string(given);
   std::string out;
   const bool hides_numbers = has_letters(given);
   re2::StringPiece form;
@@ -149,8 +150,8 @@ void TextRedactor::add_run(std::string_view run, Hide hide, std::string& out) {
     }
     add_crumbs(run.substr(crumbs, at - crumbs), hide, out);
     const std::string_view word = run.substr(at, end - at);
-    const std::string lower = lower_case(word);
-    out += is_public(lower) ? std::string(word) : in_case_of(pseudonyms_.of_word(lower), word);
+    const std::string plain_word = lower(word);
+    out += is_public(plain_word) ? std::string(word) : in_case_of(pseudonyms_.of_word(plain_word), word);
     crumbs = at = end;
   }
   add_crumbs(run.substr(crumbs), hide, out);

@@ -34,13 +34,12 @@ class TextRedactor {
   /// Of the number of a version: only its words.
   std::string version(std::string_view given) { return words(given, {.numbers = false, .crumbs = true}); }
 
-  bool is_public(std::string_view lower_word) const;
-
  private:
   struct Hide {
     bool numbers = true;  ///< long ones
     bool crumbs = true;   ///< letters and digits that may be an id
   };
+  bool is_public(std::string_view lower_word) const;
   std::string plain(std::string_view given);
   std::string words(std::string_view given, Hide hide);
   void add_run(std::string_view run, Hide hide, std::string& out);
