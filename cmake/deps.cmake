@@ -46,8 +46,11 @@ find_package(OpenSSL REQUIRED)
 find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)
 add_library(sqlite INTERFACE)
 target_link_libraries(sqlite INTERFACE ${SQLITE_LIBRARY} m)
+add_library(openssl_ssl INTERFACE)
+target_link_libraries(openssl_ssl INTERFACE OpenSSL::SSL OpenSSL::Crypto)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_path(BOOST_HEADERS boost/beast.hpp REQUIRED)  # Asio and Beast are headers alone
 
 add_library(simdjson STATIC ${NEUROLENS_DEPS}/simdjson-4.6.4/simdjson.cpp)
 target_include_directories(simdjson SYSTEM PUBLIC ${NEUROLENS_DEPS}/simdjson-4.6.4)

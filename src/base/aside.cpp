@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/permissions.h"
+#include "base/random.h"
 
 namespace nl {
 namespace {
@@ -78,12 +78,8 @@ bool is_of_caller(const std::string& path) {
 
 std::string unique_text() {
   constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuv";
-  unsigned char bytes[12] = {};
-  // The kernel gives so few bytes at once, and they are not those of a process that was forked from this one.
-  while (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
-  }
-  std::string text;
-  for (const unsigned char byte : bytes) text += kLetters[byte % kLetters.size()];
+  std::string text = random_bytes(12);
+  for (char& c : text) c = kLetters[static_cast<unsigned char>(c) % kLetters.size()];
   return text;
 }
 

@@ -26,11 +26,14 @@
 #include "base/safe_text.h"
 #include "base/text.h"
 #include "cli/completion.h"
+#include "cli/remote_call.h"
+#include "cli/serve.h"
 #include "cli/spelling.h"
 #include "cli/terminal.h"
 #include "ops/door.h"
 #include "ops/envelope.h"
 #include "ops/text/text.h"
+#include "remote/http_client.h"
 #include "store/ledger.h"
 #include "store/sql_workers.h"
 
@@ -246,8 +249,10 @@ class Call {
       return fail(operation.name,
                   Error{ErrorCode::kBadInput, "--budget works only with --json", "add --json"});
     const bool raw_rows = writes_raw(operation, parameters);
-    if (!global_.json && raw_rows)
-      context_.bytes = ::isatty(STDOUT_FILENO) != 0 ? write_to_terminal : write_stdout;
+    const auto bytes = ::isatty(STDOUT_FILENO) != 0 ? write_to_terminal : write_stdout;
+    if (remote::is_address(context_.ledger_folder) && !is_between_ledgers(operation))
+      return run_remote(operation, parameters, raw_rows ? bytes : write_to_terminal);
+    if (!global_.json && raw_rows) context_.bytes = bytes;
     auto outcome = ops::call(operation.name, parameters, context_);
     bar_.clear();
     if (!outcome && interrupted != 0) return stopped();
@@ -264,22 +269,27 @@ class Call {
   }
 
   int fail(std::string_view operation, const Error& error) {
-    const std::string hint = spelled_hint(error);
-    if (global_.json) {
-      const json envelope = {
-          {"schema", fmt::format("neurolens.{}/1", operation)},
-          {"version", NEUROLENS_VERSION},
-          {"error", {{"code", error_code_name(error.code)}, {"message", error.message}, {"hint", hint}}},
-          {"warnings", json::array()},
-          {"next", json::array()}};
-      (void)write_stdout(ops::compact_json(envelope) + "\n");
-    }
+    const std::string hint = ops::hint_of(error, spelled);
+    if (global_.json)
+      (void)write_stdout(ops::compact_json(ops::error_envelope(operation, error, spelled)) + "\n");
     say("neurolens: {}\n", error.message);
     if (!hint.empty()) say("  {}\n", hint);
     return exit_code_of(error.code);
   }
 
  private:
+  /// The ledger of another machine.
+  int run_remote(const Operation& operation, const json& parameters,
+                 Result<void> (*write)(std::string_view)) {
+    const CallScope scope(ops::control_of(context_));
+    const auto answered = ask_server(context_.ledger_folder, operation, parameters, global_.json, write);
+    bar_.clear();
+    if (!answered && interrupted != 0) return stopped();
+    if (!answered) return fail(operation.name, answered.error());
+    if (std::fflush(stdout) == 0) return 0;
+    return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});
+  }
+
   static int stopped() {
     say("neurolens: interrupted\n");
     return kExitInterrupted;
@@ -439,7 +449,7 @@ std::string joined(int argc, char** argv) {
 }
 
 bool is_verb(const std::string& word) {
-  return ops::find_operation(word) != nullptr || word == "completion";
+  return ops::find_operation(word) != nullptr || word == "completion" || word == "serve";
 }
 
 /// A word without a slash and a dot is hardly the name of a file that is missing.
@@ -482,6 +492,11 @@ struct CommandLine {
     completion->add_option("shell", shell, "bash, zsh or fish")
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    serve = app.add_subcommand("serve", "Offer the operations over HTTP, for a browser, programs and a team");
+    if (typed == "serve") {
+      add_serve_options(*serve, server);
+      add_global_options(*serve, global);
+    }
   }
 
   bool opens_file;
@@ -490,6 +505,8 @@ struct CommandLine {
   std::vector<std::unique_ptr<Command>> commands;
   CLI::App* completion = nullptr;
   std::string shell;
+  CLI::App* serve = nullptr;
+  ServeCommand server;
 };
 
 /// Handles a parse error. CLI11 reports --help and --version in the same way.
@@ -527,6 +544,18 @@ int run_command(const Command& command, const GlobalOptions& global, const std::
   return call.run(*command.operation, *parameters, true);
 }
 
+std::string ledger_of(const GlobalOptions& global) {
+  return global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
+}
+
+int run_serve(const CommandLine& line) {
+  auto served = read_settings(*line.serve, line.server);
+  if (served)
+    served = run_server(line.server, ledger_of(line.global), user_name(),
+                        [](const std::string& text) { say("{}\n", text); });
+  return served ? 0 : Call(line.global, "").fail("serve", served.error());
+}
+
 int parse_and_run(int argc, char** argv) {
   const std::string word = first_word(argc, argv);
   CommandLine line(!word.empty() && !is_verb(word), word);
@@ -541,6 +570,7 @@ int parse_and_run(int argc, char** argv) {
     if (command->app->parsed()) return run_command(*command, line.global, typed);
   }
   if (line.completion->parsed()) return print(completion_script(line.shell));
+  if (line.serve->parsed()) return run_serve(line);
   return print(line.app.help() + first_steps(line.global));
 }
 

@@ -74,18 +74,6 @@ std::string spelled(const SuggestedCall& call) {
   return line;
 }
 
-std::string spelled_hint(const Error& error) {
-  std::string hint;
-  size_t from = 0;
-  for (const SuggestedCall& call : error.calls) {
-    const size_t place = error.hint.find("{}", from);
-    if (place == std::string::npos) break;
-    hint += error.hint.substr(from, place - from) + spelled(call);
-    from = place + 2;
-  }
-  return hint + error.hint.substr(from);
-}
-
 std::string spelled_example(const ops::Operation& operation) {
   const std::string line = spelled({std::string(operation.name), std::string(operation.example)});
   const bool to_standard_output =

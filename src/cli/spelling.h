@@ -14,9 +14,6 @@ std::string flag_name(std::string_view parameter);
 /// The words to type, e.g. neurolens analyze 0123456789ab --window step:0
 std::string spelled(const SuggestedCall& call);
 
-/// With the calls in their places; empty if the error has no hint.
-std::string spelled_hint(const Error& error);
-
 /// Of the help of a verb.
 std::string spelled_example(const ops::Operation& operation);
 

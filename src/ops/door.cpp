@@ -81,11 +81,11 @@ Result<void> check_host_paths(const json& properties, const json& parameters) {
 Result<void> check_effect(const Operation& operation, const json& parameters, Effect allowed) {
   const Effect needed = effect_of(operation, parameters);
   if (needed <= allowed) return {};
-  return Error{
-      ErrorCode::kPermission,
-      needed == Effect::kExec
-          ? fmt::format("{} starts programs on this machine, which is not allowed here", operation.name)
-          : fmt::format("{} writes, but access here is read-only", operation.name)};
+  const char* const why =
+      needed == Effect::kExec     ? "starts programs on this machine, which is not allowed here"
+      : needed == Effect::kManage ? "decides who may do what: only an administrator may call it"
+                                  : "writes, but access here is read-only";
+  return Error{ErrorCode::kPermission, fmt::format("{} {}", operation.name, why)};
 }
 
 Result<void> check_rights(const Operation& operation, const json& parameters, const Context& context) {
@@ -112,7 +112,8 @@ void say_whose_ledger(const std::string& folder, Outcome& outcome) {
   if (!owner.empty()) outcome.warnings.push_back(fmt::format("the ledger belongs to {}: {}", owner, folder));
 }
 
-Result<Outcome> checked_call(std::string_view name, json parameters, Context& context) {
+/// Refuses what may not be called, and completes the parameters of what may.
+Result<const Operation*> allowed(std::string_view name, json& parameters, const Context& context) {
   const Operation* const operation = find_operation(name);
   if (operation == nullptr)
     return Error{ErrorCode::kNotFound, fmt::format("there is no operation named: {}", name)};
@@ -121,6 +122,11 @@ Result<Outcome> checked_call(std::string_view name, json parameters, Context& co
   NL_CHECK(check_parameters(*operation, parameters));
   fill_defaults(parameters_schema(*operation)["properties"], parameters);
   NL_CHECK(check_rights(*operation, parameters, context));
+  return operation;
+}
+
+Result<Outcome> checked_call(std::string_view name, json parameters, Context& context) {
+  NL_TRY(const Operation* const operation, allowed(name, parameters, context));
   NL_TRY(auto outcome, run_in_scope(*operation, parameters, context));
   if (effect_of(*operation, parameters) != Effect::kRead) say_whose_ledger(context.ledger_folder, outcome);
   if (parameters.contains("budget"))
@@ -141,6 +147,11 @@ Effect effect_of(const Operation& operation, const json& parameters) {
     if (property.contains("x-effect") && parameters.contains(name)) return Effect::kWrite;
   }
   return Effect::kRead;
+}
+
+Result<void> check_call(std::string_view operation, json parameters, const Context& context) {
+  NL_CHECK(allowed(operation, parameters, context));
+  return {};
 }
 
 Result<Outcome> call(std::string_view operation, json parameters, Context& context) {

@@ -15,6 +15,9 @@ namespace nl::ops {
 /// there is one. Any thread may call, each with a context of its own.
 Result<Outcome> call(std::string_view operation, nlohmann::json parameters, Context& context);
 
+/// The same checks without the call: what call() would refuse, this refuses.
+Result<void> check_call(std::string_view operation, nlohmann::json parameters, const Context& context);
+
 /// The strongest effect that a call with these parameters may have.
 Effect effect_of(const Operation& operation, const nlohmann::json& parameters);
 

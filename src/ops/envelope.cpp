@@ -39,6 +39,29 @@ json envelope_of(std::string_view operation, const Outcome& outcome,
   return envelope;
 }
 
+std::string hint_of(const Error& error, const std::function<std::string(const SuggestedCall&)>& spell) {
+  std::string hint;
+  size_t from = 0;
+  for (const SuggestedCall& call : error.calls) {
+    const size_t place = error.hint.find("{}", from);
+    if (place == std::string::npos) break;
+    hint += error.hint.substr(from, place - from) + spell(call);
+    from = place + 2;
+  }
+  return hint + error.hint.substr(from);
+}
+
+json error_envelope(std::string_view operation, const Error& error,
+                    const std::function<std::string(const SuggestedCall&)>& spell) {
+  return {
+      {"schema", fmt::format("neurolens.{}/1", operation)},
+      {"version", NEUROLENS_VERSION},
+      {"error",
+       {{"code", error_code_name(error.code)}, {"message", error.message}, {"hint", hint_of(error, spell)}}},
+      {"warnings", json::array()},
+      {"next", json::array()}};
+}
+
 json envelope_schema(const Operation& operation) {
   json schema = json::parse(kSchema);
   schema["properties"]["data"] = result_schema(operation);

@@ -14,6 +14,13 @@ namespace nl::ops {
 nlohmann::json envelope_of(std::string_view operation, const Outcome& outcome,
                            const std::function<std::string(const SuggestedCall&)>& spell);
 
+/// The same for a call that failed.
+nlohmann::json error_envelope(std::string_view operation, const Error& error,
+                              const std::function<std::string(const SuggestedCall&)>& spell);
+
+/// The hint with its calls in their places; empty if the error has none.
+std::string hint_of(const Error& error, const std::function<std::string(const SuggestedCall&)>& spell);
+
 /// JSON Schema of that document; errors have another one.
 nlohmann::json envelope_schema(const Operation& operation);
 

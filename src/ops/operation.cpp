@@ -92,6 +92,8 @@ const char* effect_name(Effect effect) {
       return "read";
     case Effect::kWrite:
       return "write";
+    case Effect::kManage:
+      return "manage";
     case Effect::kExec:
       return "exec";
   }

@@ -27,7 +27,10 @@ namespace nl::ops {
 
 /// What a call may change, the weaker first; each right includes those before it. kRead writes nothing but
 /// caches. A run that is named by the path of a profile is imported first: that takes the right to write.
-enum class Effect { kRead, kWrite, kExec };
+/// kManage decides who may do what.
+enum class Effect { kRead, kWrite, kManage, kExec };
+/// How long a call takes, whatever the run: kLight is milliseconds, so it must never wait behind kHeavy.
+enum class Cost { kLight, kHeavy };
 /// What goes to Context::bytes instead of the answer's text. kPage: one page, if the parameter `page` asks
 /// for it.
 enum class Stream { kNone, kRows, kBytes, kPage, kEvents };
@@ -72,6 +75,8 @@ struct Context {
   Face face = Face::kHttp;
   Effect may = Effect::kRead;  ///< the strongest effect that is allowed
   bool host_paths = false;     ///< may parameters name files of this machine? Never for HTTP.
+  /// Where the files lie that the face itself names, in folders of this one: nobody else is to know it.
+  std::string hidden_folder = {};
   /// Asked once the parameters are complete and before the operation runs; an error refuses the call.
   std::function<Result<void>(const Operation&, const nlohmann::json& parameters)> authorise = {};
   const Environment* environment = &Environment::of_process();  ///< of whoever asks; outlives the call
@@ -163,6 +168,7 @@ struct Operation {
   /// - x-run: it names a run; alone it also stands for the usual type, text and place
   /// - x-host-path: it names a file of this machine; {"other": "value"}: only if that parameter has that
   /// value
+  /// - x-upload: a list of such files that may be sent instead: over the network `upload` names what was sent
   /// - x-effect "write": whoever gives it needs that right, whatever the operation needs without it
   /// - x-positional n: its place on the command line; x-short: its letter there
   /// - x-many: a list that takes all words up to the next option
@@ -174,6 +180,7 @@ struct Operation {
   Effect effect;  ///< of a call without parameters that have an effect of their own
   Reach reach;
   Stream stream = Stream::kNone;
+  Cost cost = Cost::kHeavy;
   /// What a budget cuts, the least important first. Sections of which no part is named here go before.
   std::span<const Cut> cuts = {};
   /// Called by the door alone, with parameters that follow the schema and are complete.

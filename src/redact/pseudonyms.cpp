@@ -1,11 +1,10 @@
 #include "redact/pseudonyms.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cerrno>
 
 #include "base/demangle.h"
+#include "base/random.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "redact/letters.h"
@@ -77,10 +76,7 @@ const std::string& Pseudonyms::given(std::string_view kind, std::string_view ori
 }
 
 std::string new_redaction_key() {
-  char bytes[32];
-  while (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
-  }
-  return hex_of({bytes, sizeof bytes});
+  return hex_of(random_bytes(32));
 }
 
 std::string in_case_of(std::string word, std::string_view like) {

@@ -45,6 +45,7 @@ class Budget : public LedgerOfSamples {
             {"metrics", json::object()},
             {"query", {{"run", a}, {"sql", "SELECT * FROM spans ORDER BY ALL"}}},
             {"redact", {{"reveal", "hukoyijewavuxoqi"}}},
+            {"system", json::object()},
             {"rules", json::object()},
             {"rules", {{"action", "show"}, {"targets", {"launch_bound"}}}},
             {"runs", json::object()},

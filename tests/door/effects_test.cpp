@@ -73,7 +73,10 @@ class Effects : public LedgerOfSamples {
             {"redact", {{"reveal", "hukoyijewavuxoqi"}}},
             {"slice", {{"run", a}, {"window", "whole"}}},
             {"state", {{"action", "export"}}},
+            {"system", json::object()},
             {"tag", {{"run", a}, {"names", {"nightly"}}}},
+            {"token", {{"action", "add"}, {"name", "ci"}, {"role", "write"}}},
+            {"token", json::object()},
             {"trend", {{"metric", "total_time"}}},
             {"verify", {{"run", a}}},
             {"export", {{"run", native}, {"format", "nlz"}, {"output", folder_ + "/run.nlz"}}},
@@ -99,13 +102,14 @@ TEST_F(Effects, DataFollowsTheSchemaOfTheResult) {
 }
 
 TEST_F(Effects, EveryOperationIsCalledOrNeedsMoreThanALedger) {
-  std::set<std::string> called = {"deep", "profile", "record"};
+  std::set<std::string> called = {"deep", "profile", "pull", "push", "record"};
   for (const auto& [name, parameters] : calls()) called.insert(name);
   for (const Operation* operation : all_operations())
     EXPECT_TRUE(called.contains(std::string(operation->name)));
 }
 
 TEST_F(Effects, WhoReadsWritesNothingButCaches) {
+  must("report", {{"run", ids_[0]}, {"output", folder_ + "/reports"}}, Effect::kWrite);  // one to be verified
   const auto before = contents();
   ASSERT_FALSE(before.empty());
   size_t reads = 0;

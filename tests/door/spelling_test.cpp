@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/envelope.h"
+
 namespace nl::cli {
 namespace {
 
@@ -34,10 +36,11 @@ TEST(Spelling, PutsWordsIntoTheirPlaces) {
 }
 
 TEST(Spelling, PutsCallsIntoHints) {
-  EXPECT_EQ(spelled_hint({ErrorCode::kNotFound, "", "nothing to do"}), "nothing to do");
-  EXPECT_EQ(spelled_hint({ErrorCode::kNotFound, "", "{} lists them", {{"runs"}}}),
+  EXPECT_EQ(ops::hint_of({ErrorCode::kNotFound, "", "nothing to do"}, spelled), "nothing to do");
+  EXPECT_EQ(ops::hint_of({ErrorCode::kNotFound, "", "{} lists them", {{"runs"}}}, spelled),
             "neurolens runs lists them");
-  EXPECT_EQ(spelled_hint({ErrorCode::kNotFound, "", "{}, then {}", {{"runs"}, {"show", R"({"run": "A"})"}}}),
+  EXPECT_EQ(ops::hint_of({ErrorCode::kNotFound, "", "{}, then {}", {{"runs"}, {"show", R"({"run": "A"})"}}},
+                         spelled),
             "neurolens runs, then neurolens show A");
 }
 

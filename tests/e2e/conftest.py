@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+import server
 import trace_text
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -229,6 +230,20 @@ def make_big_trace(big_head, tmp_path):
         return path
 
     return make
+
+
+@pytest.fixture
+def serve(neurolens):
+    """Starts a server of the ledger, with these options; it ends with the test."""
+    started = []
+
+    def start(*options, **more):
+        started.append(server.Server(neurolens, *options, **more))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
 
 
 @pytest.fixture(scope="session")

@@ -87,6 +87,7 @@ std::vector<Call> reading_calls(const Examples& e) {
       {"export", {{"run", e.one}}},
       {"export", {{"run", e.two}, {"output", e.output + "/run.json"}}},
       {"label", {{"run", e.one}}},
+      {"system", json::object()},
       {"tag", {{"run", e.one}}},
       {"note", {{"run", e.one}}},
       {"baseline", json::object()},
@@ -120,7 +121,7 @@ std::vector<Call> writing_calls(const Examples& e) {
 }
 
 std::vector<std::string> left_out() {
-  constexpr const char* kNames[] = {"deep", "delete", "profile", "record",
+  constexpr const char* kNames[] = {"deep", "delete", "profile", "pull", "push", "record", "token",
                                     "view"};  // delete: others ask for the runs
   return {std::begin(kNames), std::end(kNames)};
 }

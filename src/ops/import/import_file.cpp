@@ -485,7 +485,7 @@ Result<ImportReport> import_sources(Context& context, store::Ledger& ledger,
 
 store::Receipt make_receipt(const Context& context, const std::string& path, bool on_the_way) {
   return {store::unix_now_ns(),
-          without_secrets(std::string_view(path)),
+          without_secrets(std::string_view(without_folder(path, context.hidden_folder))),
           without_secrets(std::string_view(context.command)),
           host_name(),
           context.principal,

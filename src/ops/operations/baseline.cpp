@@ -139,6 +139,7 @@ const Operation& operation_baseline() {
       .result = kResult,
       .effect = Effect::kWrite,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .run = run,
       .text = text,
   };

@@ -71,7 +71,8 @@ void check_ledger(const Context& context, Findings& findings) {
   if (!ledger) return findings.bad("ledger", ledger.error().message, ledger.error().hint);
   const auto counts = counts_of(*ledger, folder);
   if (!counts) return findings.bad("index", counts.error().message, reindex);
-  findings.good("ledger", fmt::format("{} ({})", folder, counted(counts->in_index, "run")));
+  const std::string runs = counted(counts->in_index, "run");
+  findings.good("ledger", context.host_paths ? fmt::format("{} ({})", folder, runs) : runs);
   if (counts->on_disk != counts->in_index) {
     findings.note("index",
                   fmt::format("{} on disk, {} in the index", counted(counts->on_disk, "bundle"),
@@ -118,7 +119,7 @@ Result<Outcome> run(Context& context, const json&) {
   }
   findings.good("formats", formats);
   check_ledger(context, findings);
-  check_capabilities(*context.environment, findings);
+  if (context.host_paths) check_capabilities(*context.environment, findings);  // others cannot measure here
   Outcome outcome;
   outcome.data = {{"healthy", findings.healthy()}, {"checks", findings.list()}};
   outcome.exit_code = findings.healthy() ? 0 : 3;
@@ -147,7 +148,7 @@ const Operation& operation_doctor() {
       .parameters = kParameters,
       .result = kResult,
       .effect = Effect::kRead,
-      .reach = {.cli = true, .http = false, .mcp = true},
+      .reach = {.cli = true, .http = true, .mcp = true},
       .cuts = kCuts,
       .run = run,
       .text = text,

@@ -250,7 +250,7 @@ const Operation& operation_export() {
       .parameters = kParameters,
       .result = kResult,
       .effect = Effect::kRead,
-      .reach = {.cli = true, .http = false, .mcp = false},
+      .reach = {.cli = true, .http = true, .mcp = false},
       .stream = Stream::kBytes,
       .run = run,
       .text = text,

@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["paths"],
   "properties": {
-    "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-host-path": true,
+    "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-host-path": true, "x-upload": true,
               "description": "profiles or packed runs (.nlz) to import; each becomes a run, but the files that trtexec writes for one model become one run"},
     "format": {"type": "string", "description": "use this format instead of the detected one"},
     "threads": {"type": "integer", "minimum": 1, "maximum": 256,
@@ -155,7 +155,7 @@ const Operation& operation_import() {
       .parameters = kParameters,
       .result = kResult,
       .effect = Effect::kWrite,
-      .reach = {.cli = true, .http = false, .mcp = true},
+      .reach = {.cli = true, .http = true, .mcp = true},
       .run = run,
       .text = text,
   };

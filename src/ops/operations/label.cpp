@@ -170,6 +170,7 @@ const Operation& operation_label() {
       .result = kResult,
       .effect = Effect::kWrite,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .run = run,
       .text = text,
   };

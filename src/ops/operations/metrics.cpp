@@ -93,6 +93,7 @@ const Operation& operation_metrics() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .cuts = kCuts,
       .run = run,
       .text = text,

@@ -94,6 +94,7 @@ const Operation& operation_note() {
       .result = kResult,
       .effect = Effect::kWrite,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .run = run,
       .text = text,
   };

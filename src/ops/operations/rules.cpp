@@ -329,6 +329,7 @@ const Operation& operation_rules() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .cuts = kCuts,
       .run = run,
       .text = text,

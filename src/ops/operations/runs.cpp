@@ -312,6 +312,7 @@ const Operation& operation_runs() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .cuts = kCuts,
       .run = run,
       .text = text,

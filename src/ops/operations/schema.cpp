@@ -162,6 +162,7 @@ const Operation& operation_schema() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .cuts = kCuts,
       .run = run,
       .text = text,

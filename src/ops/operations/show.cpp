@@ -309,6 +309,7 @@ const Operation& operation_show() {
       .result = kResult,
       .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .cuts = kCuts,
       .run = run,
       .text = text,

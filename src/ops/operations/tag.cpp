@@ -74,6 +74,7 @@ const Operation& operation_tag() {
       .result = kResult,
       .effect = Effect::kWrite,
       .reach = {.cli = true, .http = true, .mcp = true},
+      .cost = Cost::kLight,
       .run = run,
       .text = text,
   };

@@ -1,0 +1,103 @@
+#include "http/api/routes.h"
+
+#include "http/answers.h"
+#include "http/api/home_page.h"
+#include "store/ledger.h"
+
+namespace nl::http {
+namespace {
+
+constexpr int64_t kMostRefusalsNoted = 10;  // in a second
+constexpr std::string_view kFixed[] = {"/", "/healthz", "/readyz", "/metrics", kOpenApi};
+
+Response text_answer(std::string type, std::string body) {
+  Response response{.type = std::move(type)};
+  response.body = std::move(body);
+  return response;
+}
+
+const ops::Operation* operation_of(const Request& request) {
+  return request.path.starts_with(kApi) ? ops::find_operation(request.path.substr(kApi.size())) : nullptr;
+}
+
+}  // namespace
+
+Routes::Routes(Shop shop, Guard guard)
+    : shop_(std::move(shop)), guard_(std::move(guard)), api_(shop_), openapi_(openapi_text(shop_.base_path)) {
+  shop_.uploads->forget_old();
+  api_.keep_promises();
+}
+
+std::string_view Routes::route_of(const Request& request) const {
+  for (const std::string_view fixed : kFixed) {
+    if (request.path == fixed) return fixed;
+  }
+  if (const auto* operation = operation_of(request)) return operation->name;
+  if (request.path.starts_with("/api/v1/jobs/")) return "jobs";
+  if (request.path.starts_with("/api/v1/uploads")) return "uploads";
+  return "unknown";
+}
+
+ops::Cost Routes::cost_of(const Request& request) const {
+  const auto* operation = operation_of(request);
+  return operation == nullptr ? ops::Cost::kLight : operation->cost;
+}
+
+Response Routes::answer(const Request& request) {
+  if (auto exchanged = guard_.exchange(request)) return *std::move(exchanged);
+  Admission admission = guard_.admit(request);
+  if (admission.refusal) {
+    note_refusal(request, admission.caller.name, admission.refusal->status);
+    return *std::move(admission.refusal);
+  }
+  Response response = admitted(request, admission.caller);
+  response.who = admission.caller.name;
+  return response;
+}
+
+/// Whoever has no token must not be able to fill the disk with lines about it.
+void Routes::note_refusal(const Request& request, const std::string& who, int status) {
+  {
+    const std::lock_guard lock(refusals_mutex_);
+    const int64_t second = store::unix_now_ns() / 1'000'000'000;
+    if (second != refusals_second_) refusals_noted_ = 0;
+    refusals_second_ = second;
+    if (++refusals_noted_ > kMostRefusalsNoted) return;
+  }
+  (void)shop_.audit->write({"refused", who, "", request.address, route_of(request), nullptr, status});
+}
+
+Response Routes::admitted(const Request& request, const Caller& caller) {
+  if (request.path.starts_with(kApi) && request.path != kOpenApi)
+    return api_.answer(request, caller, std::string_view(request.path).substr(kApi.size()));
+  if (request.method != Method::kGet && request.method != Method::kHead) {
+    auto response = refused(405, "bad_input", "this address is asked by GET", "");
+    response.headers.emplace_back("Allow", "GET, HEAD");
+    return response;
+  }
+  return plain_page(request, caller);
+}
+
+Response Routes::plain_page(const Request& request, const Caller& caller) {
+  if (request.path == "/") return home_page(shop_, caller, request);
+  if (request.path == kOpenApi) return text_answer("application/json", openapi_);
+  if (request.path == "/healthz") return text_answer("application/json", "{\"ok\":true}\n");
+  if (request.path == "/readyz") return ready(shop_);
+  if (request.path == "/metrics") {
+    figures_.set_jobs(shop_.jobs->waiting(), shop_.jobs->running());
+    return text_answer("text/plain; version=0.0.4", figures_.text());
+  }
+  return refused(404, "not_found", "there is nothing at this address",
+                 "GET /api/v1/openapi.json lists what there is");
+}
+
+Reception Routes::receive(const Request& request) {
+  if (request.method != Method::kPut || !request.path.starts_with(kApi)) return {};
+  Admission admission = guard_.admit(request);
+  if (admission.refusal) return {std::move(admission.refusal), {}};
+  auto sink = api_.sink(request, admission.caller);
+  if (!sink) return {failed("uploads", sink.error()), {}};
+  return {{}, std::move(*sink)};
+}
+
+}  // namespace nl::http
