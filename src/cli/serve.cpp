@@ -51,13 +51,19 @@ std::vector<std::string> host_names(const ServeCommand& command, uint16_t port) 
       if (!name.empty()) hosts.push_back(name);
     }
   }
+  const std::vector<std::string> given = hosts;
+  const auto is_given = [&](const std::string& host) {
+    return std::find(given.begin(), given.end(), host) != given.end();
+  };
   if (is_everywhere(command.host)) hosts.push_back(host_name());
   for (const std::string& host :
        {command.host, std::string("127.0.0.1"), std::string("localhost"), std::string("::1")})
     hosts.push_back(in_address(host));
   for (const std::string& host : hosts) {
-    names.push_back(fmt::format("{}:{}", host, port));
-    names.push_back(host);  // the usual port of the scheme, or that of a proxy
+    names.push_back(lower(fmt::format("{}:{}", host, port)));
+    const bool is_usual =
+        port == 80 || port == 443 || command.behind_proxy;  // of the scheme, or of the proxy
+    if (is_usual || is_given(host)) names.push_back(lower(host));
   }
   return names;
 }
@@ -217,6 +223,7 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
   http::AuditLog audit(ledger + "/audit.jsonl");
   http::Uploads uploads(ledger + "/uploads", {.most_bytes = int64_t{command.upload_gb} << 30,
                                               .most_of_one_owner = int64_t{command.upload_gb} << 30});
+  std::shared_ptr<http::Routes> kept;  // until the last job, which works for it, has ended
   http::Jobs jobs(static_cast<size_t>(command.jobs), kWaitingJobs);
   http::ServerOptions options;
   options.host = command.host == "localhost" ? "127.0.0.1" : command.host;
@@ -243,6 +250,7 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
     NL_TRY(auto made, http::Guard::make(std::move(guard)));
     auto routes = std::make_shared<http::Routes>(
         http::Shop{ledger, &sql_workers, &audit, &jobs, &uploads, command.base_path}, std::move(made));
+    kept = routes;
     if (command.no_token)
       say("warning: every program and user of this machine may read and change the ledger");
     if (!command.unix_socket.empty()) {

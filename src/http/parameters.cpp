@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/small_json.h"
+#include "base/text.h"
 
 namespace nl::http {
 namespace {
@@ -53,14 +54,22 @@ Result<json> from_query(const json& properties, const Request& request) {
 
 }  // namespace
 
+bool is_json(const Request& request) {
+  const std::string_view type = request.header("content-type");
+  return lower(trimmed(type.substr(0, type.find(';')))) == "application/json";
+}
+
+Error not_json() {
+  return Error{ErrorCode::kUnsupported, "the body must be JSON", "send Content-Type: application/json"};
+}
+
 Result<json> parameters_of(const ops::Operation& operation, const Request& request) {
   const json& properties = ops::parameters_schema(operation)["properties"];
   if (request.method != Method::kPost) return from_query(properties, request);
   if (!request.query.empty())
     return Error{ErrorCode::kBadInput, "a POST has its parameters in its body, as a JSON object"};
   if (request.body.empty()) return json::object();
-  if (!request.header("content-type").starts_with("application/json"))
-    return Error{ErrorCode::kUnsupported, "the body must be JSON", "send Content-Type: application/json"};
+  if (!is_json(request)) return not_json();
   json given = parse_small_json(request.body);
   if (!given.is_object()) return Error{ErrorCode::kBadInput, "the body is no JSON object"};
   return given;

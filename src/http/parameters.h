@@ -9,6 +9,10 @@
 
 namespace nl::http {
 
+/// Pages of other sites cannot send this type without asking first.
+bool is_json(const Request& request);
+Error not_json();
+
 /// bad_input names the parameter that cannot be read. The door checks the rest.
 Result<nlohmann::json> parameters_of(const ops::Operation& operation, const Request& request);
 

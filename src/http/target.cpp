@@ -15,7 +15,7 @@ std::optional<int> hex_digit(char c) {
 }
 
 /// Nothing if an escape is wrong, or if the text has control characters.
-std::optional<std::string> decoded(std::string_view text, bool plus_is_blank) {
+std::optional<std::string> decoded(std::string_view text, bool is_query) {
   std::string out;
   for (size_t i = 0; i < text.size(); i++) {
     char c = text[i];
@@ -25,10 +25,11 @@ std::optional<std::string> decoded(std::string_view text, bool plus_is_blank) {
       if (!high || !low) return std::nullopt;
       c = static_cast<char>(*high * 16 + *low);
       i += 2;
-    } else if (c == '+' && plus_is_blank) {
+    } else if (c == '+' && is_query) {
       c = ' ';
     }
-    const bool is_control = static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t';
+    const bool may_break = is_query && (c == '\n' || c == '\t');  // of a text
+    const bool is_control = static_cast<unsigned char>(c) < ' ' && !may_break;
     if (is_control || c == 127) return std::nullopt;
     out += c;
   }
@@ -60,6 +61,20 @@ Result<Target> parse_target(std::string_view target) {
     if (!name || !value) return wrong_target("an escape in its parameters");
     out.query.emplace_back(*std::move(name), *std::move(value));
     if (out.query.size() > kMostParameters) return wrong_target("too many parameters");
+  }
+  return out;
+}
+
+std::string escaped_path(std::string_view path) {
+  constexpr std::string_view kPlain = "-._~/";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : path) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          kPlain.find(c) != std::string_view::npos;
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_plain) out += c;
+    if (!is_plain) out += {'%', kDigits[byte / 16], kDigits[byte % 16]};
   }
   return out;
 }

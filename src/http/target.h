@@ -18,6 +18,9 @@ struct Target {
 /// bad_input if it is no absolute path, or if an escape or a character is wrong.
 Result<Target> parse_target(std::string_view target);
 
+/// Percent signs for all but letters, digits and -._~/
+std::string escaped_path(std::string_view path);
+
 /// "a=1; b=2": the value of a cookie; empty if there is none.
 std::string_view cookie_of(std::string_view header, std::string_view name);
 

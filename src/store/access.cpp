@@ -1,5 +1,7 @@
 #include "store/access.h"
 
+#include <sys/stat.h>
+
 #include "base/files.h"
 #include "base/permissions.h"
 #include "base/random.h"
@@ -59,6 +61,8 @@ Result<Access> Access::open(const std::string& ledger_folder, SqliteAccess acces
   const std::string path = ledger_folder + "/access.sqlite";
   const bool is_missing = access != SqliteAccess::kReadWrite && !path_exists(path);
   NL_TRY(Sqlite db, Sqlite::open(path, kBusyMs, is_missing ? SqliteAccess::kMemory : access));
+  if (access == SqliteAccess::kReadWrite)
+    (void)::chmod(path.c_str(), 0600);  // nobody's business, even hashed
   NL_TRY(const int64_t version, db.integer("PRAGMA user_version"));
   if (version > kAccessVersion)
     return Error{ErrorCode::kUnsupported, "a newer neurolens wrote the list of tokens: " + path};

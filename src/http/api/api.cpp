@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/files.h"
 #include "base/path_text.h"
 #include "base/sha256.h"
 #include "base/small_json.h"
@@ -17,6 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kTagLetters = 32;
+constexpr size_t kIdLetters = 64;
 constexpr char kHtml[] = "text/html; charset=utf-8";
 // Pages have their own script and style, and no business with the server: they are strangers to its origin.
 constexpr char kPagePolicy[] =
@@ -25,6 +27,7 @@ constexpr char kPagePolicy[] =
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 constexpr std::string_view kJobs = "jobs/";
 constexpr std::string_view kUploads = "uploads";
+constexpr std::string_view kRuns = "runs/";
 
 bool has_prose(const ops::Operation& operation) {
   for (const auto& [name, property] : ops::parameters_schema(operation)["properties"].items()) {
@@ -33,10 +36,15 @@ bool has_prose(const ops::Operation& operation) {
   return false;
 }
 
+/// The door has not looked at the parameters yet.
+std::string text_in(const json& parameters, const char* name) {
+  return parameters.contains(name) && parameters[name].is_string() ? parameters[name].get<std::string>() : "";
+}
+
 /// The type of what `format` asks for; nothing if it is the answer itself.
 std::string stream_type(const ops::Operation& operation, const json& parameters) {
-  const std::string format = parameters.value("format", "");
-  if (operation.stream == ops::Stream::kPage && parameters.contains("page"))
+  const std::string format = text_in(parameters, "format");
+  if (operation.stream == ops::Stream::kPage && !text_in(parameters, "page").empty())
     return parameters["page"] == "html"    ? "text/html; charset=utf-8"
            : parameters["page"] == "junit" ? "application/xml"
                                            : "text/plain; charset=utf-8";
@@ -209,9 +217,10 @@ Response Api::call_now(const ops::Operation& operation, const json& parameters, 
                   request);
 }
 
-Response Api::call_later(const ops::Operation& operation, const json& parameters,
+Response Api::call_later(const ops::Operation& operation, const json& parameters, const Request& request,
                          const Caller& caller) const {
   ops::Context context = context_of(operation, caller);
+  if (request.method != Method::kPost) context.may = ops::Effect::kRead;
   const auto id = shop_.jobs->start(
       {{},
        owner_text(caller),
@@ -313,7 +322,7 @@ Response Api::call(const ops::Operation& operation, const Request& request, cons
   }
   Response response = !upload_parameter(operation).empty() ? import_later(operation, parameters, caller)
                       : wants_job(request) && stream_type(operation, parameters).empty()
-                          ? call_later(operation, parameters, caller)
+                          ? call_later(operation, parameters, request, caller)
                           : call_now(operation, parameters, request, caller);
   if (writes || response.status == 403)
     note(response.status == 403 ? "refused" : "answered", caller, request, operation.name,
@@ -343,6 +352,9 @@ Response Api::on_jobs(const Request& request, const Caller& caller, std::string_
   }
   if (request.method == Method::kDelete) {
     shop_.jobs->cancel(owner, id);
+    const bool has_not_begun = (*job)["state"] == "queued";
+    if (has_not_begun) shop_.uploads->take_back(id);  // or the next start would do it after all
+    note("answered", caller, request, "cancel", {{"job_id", id}}, 200);
     return json_answer(shop_.jobs->look(owner, id).value_or(*job));
   }
   if (request.method != Method::kGet && request.method != Method::kHead)
@@ -364,18 +376,33 @@ Response Api::on_jobs(const Request& request, const Caller& caller, std::string_
   return response;
 }
 
+/// run.json as it is stored, for programs that ask for many runs: no engine is started for it. Only a whole
+/// id names one, so nothing that a client writes becomes part of a path.
+Response Api::run_document(const Request& request, const Caller& caller, const std::string& run_id) const {
+  if (request.method != Method::kGet && request.method != Method::kHead) return wrong_method("GET", "runs");
+  const bool is_id =
+      run_id.size() == kIdLetters && run_id.find_first_not_of("0123456789abcdef") == std::string::npos;
+  const std::string folder = store::project_folder(shop_.ledger_folder, caller.project) + "/runs/";
+  auto text = is_id ? read_file(folder + run_id + "/run.json") : Result<std::string>(Error{});
+  if (!text) return not_found("there is no run of this whole id");
+  Response response;
+  response.body = *std::move(text);
+  return with_tag(std::move(response), request);
+}
+
 Response Api::on_uploads(const Request& request, const Caller& caller, std::string_view rest) const {
   if (caller.may < ops::Effect::kWrite)
     return refused(403, "permission", "access here is read-only", "", "uploads");
   if (rest.empty()) {
     if (request.method != Method::kPost) return wrong_method("POST", "uploads");
+    if (!is_json(request)) return failed("uploads", not_json());
     const json body = parse_small_json(request.body);
     const auto begun =
         shop_.uploads->begin(owner_of(caller), body.is_object() ? body.value("files", json()) : json());
     if (!begun) return failed("uploads", begun.error());
     Response response = json_answer(*begun, 201);
-    response.headers.emplace_back("Location",
-                                  std::string(kApi) + "uploads/" + (*begun)["upload_id"].get<std::string>());
+    response.headers.emplace_back("Location", shop_.base_path + std::string(kApi) + "uploads/" +
+                                                  (*begun)["upload_id"].get<std::string>());
     return response;
   }
   const std::string id(rest);
@@ -406,6 +433,7 @@ Result<std::unique_ptr<BodySink>> Api::sink(const Request& request, const Caller
 Response Api::answer(const Request& request, const Caller& caller, std::string_view name) const {
   if (name.starts_with(kJobs)) return on_jobs(request, caller, name.substr(kJobs.size()));
   if (name == kUploads) return on_uploads(request, caller, "");
+  if (name.starts_with(kRuns)) return run_document(request, caller, std::string(name.substr(kRuns.size())));
   if (name.starts_with("uploads/")) return on_uploads(request, caller, name.substr(8));
   const ops::Operation* const operation = ops::find_operation(name);
   if (operation == nullptr || !operation->reach.http) return not_found("there is no such operation here");

@@ -44,7 +44,7 @@ class Api {
   Response call_now(const ops::Operation& operation, const nlohmann::json& parameters, const Request& request,
                     const Caller& caller) const;
   Response call_later(const ops::Operation& operation, const nlohmann::json& parameters,
-                      const Caller& caller) const;
+                      const Request& request, const Caller& caller) const;
   Response import_later(const ops::Operation& operation, nlohmann::json parameters,
                         const Caller& caller) const;
   ops::Context import_context(const ops::Operation& operation, const Caller& caller,
@@ -54,6 +54,7 @@ class Api {
                       const std::string& upload) const;
   ops::Context context_of(const ops::Operation& operation, const Caller& caller) const;
   Response on_jobs(const Request& request, const Caller& caller, std::string_view rest) const;
+  Response run_document(const Request& request, const Caller& caller, const std::string& run_id) const;
   Response on_uploads(const Request& request, const Caller& caller, std::string_view rest) const;
   Response accepted(const std::string& job) const;
   void note(std::string_view event, const Caller& caller, const Request& request, std::string_view operation,

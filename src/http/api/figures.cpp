@@ -12,7 +12,6 @@ constexpr std::array<int64_t, 7> kBounds = {1'000, 5'000, 20'000, 100'000, 500'0
 }  // namespace
 
 void Figures::ended(std::string_view route, int status, int64_t microseconds) {
-  running_--;
   const std::lock_guard lock(mutex_);
   Sums& sums = routes_.try_emplace(std::string(route)).first->second;
   sums.by_status[status]++;

@@ -13,7 +13,8 @@ namespace nl::http {
 
 class Figures {
  public:
-  void began() { running_++; }
+  /// Requests that are being answered, for those who count them.
+  std::atomic<int64_t>& running() { return running_; }
   /// `route`: the operation, or the fixed path; never what a client made up.
   void ended(std::string_view route, int status, int64_t microseconds);
   void set_jobs(size_t waiting, size_t running) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/files.h"
 #include "base/random.h"
 #include "base/sha256.h"
 #include "http/answers.h"
@@ -15,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kRuns = 100;
+constexpr int kRunsShown = 100;
 
 constexpr char kStyle[] = R"(
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
@@ -85,7 +86,7 @@ Response home_page(const Shop& shop, const Caller& caller, const Request& reques
   context.ledger_folder = store::project_folder(shop.ledger_folder, caller.project);
   context.principal = caller.name;
   context.cancelled = request.is_gone;
-  const auto listed = ops::call("runs", {{"limit", kRuns}}, context);
+  const auto listed = ops::call("runs", {{"limit", kRunsShown}}, context);
   if (!listed) return failed("runs", listed.error());
   std::string rows;
   for (const json& run : listed->data["runs"]) rows += row_of(run);
@@ -106,7 +107,9 @@ Response home_page(const Shop& shop, const Caller& caller, const Request& reques
 }
 
 Response ready(const Shop& shop) {
-  const auto ledger = store::Ledger::open(shop.ledger_folder, false);
+  const bool is_there = path_exists(shop.ledger_folder + "/runs");
+  const auto ledger = is_there ? store::Ledger::open(shop.ledger_folder, false)
+                               : Result<store::Ledger>(Error{ErrorCode::kUnavailable, "the ledger is gone"});
   if (!ledger) {
     Response response = failed("ready", ledger.error());
     response.status = 503;

@@ -31,6 +31,30 @@ json query_parameters(const json& schema) {
   return out;
 }
 
+/// Definitions inside of a schema become components of the document, where its references can find them.
+void hoist(json& schema, const std::string& prefix, json& components) {
+  if (schema.is_array()) {
+    for (json& one : schema) hoist(one, prefix, components);
+  }
+  if (!schema.is_object()) return;
+  if (schema.contains("definitions")) {
+    for (const auto& [name, definition] : schema["definitions"].items()) {
+      json own = definition;
+      hoist(own, prefix, components);
+      components[prefix + "_" + name] = std::move(own);
+    }
+    schema.erase("definitions");
+  }
+  for (auto& [key, value] : schema.items()) {
+    constexpr std::string_view kOld = "#/definitions/";
+    const bool is_reference =
+        key == "$ref" && value.is_string() && value.get<std::string>().starts_with(kOld);
+    if (is_reference)
+      value = "#/components/schemas/" + prefix + "_" + value.get<std::string>().substr(kOld.size());
+    if (!is_reference) hoist(value, prefix, components);
+  }
+}
+
 json content(json schema) {
   return {{"application/json", {{"schema", std::move(schema)}}}};
 }
@@ -115,7 +139,16 @@ json job_paths() {
                        {"schema", {{"type", "integer"}, {"minimum", 0}, {"default", 0}}}};
   const json binary = {
       {"application/octet-stream", {{"schema", {{"type", "string"}, {"format", "binary"}}}}}};
-  return {{"/api/v1/jobs/{id}",
+  json document = answers("200", "run.json as it is stored, see schema/run.schema.json",
+                          {{"type", "object"}, {"required", json::array({"run_id"})}});
+  document["304"] = {{"description", "the client has this answer already"}};
+  return {{"/api/v1/runs/{id}",
+           {{"parameters", json::array({id})},
+            {"get",
+             {{"operationId", "run_document"},
+              {"summary", "The document of a run, by its whole id"},
+              {"responses", document}}}}},
+          {"/api/v1/jobs/{id}",
            {{"parameters", json::array({id})},
             {"get",
              {{"operationId", "job"},
@@ -202,8 +235,12 @@ json http_schema(const ops::Operation& operation) {
 
 std::string openapi_text(const std::string& base) {
   json paths = job_paths();
+  json components = {{"Failure", failure_schema()}, {"Job", job_schema()}, {"Upload", upload_schema()}};
   for (const ops::Operation* operation : ops::all_operations()) {
-    if (operation->reach.http) paths[std::string(kApi) + std::string(operation->name)] = path_of(*operation);
+    if (!operation->reach.http) continue;
+    json path = path_of(*operation);
+    hoist(path, std::string(operation->name), components);
+    paths[std::string(kApi) + std::string(operation->name)] = std::move(path);
   }
   const json document = {
       {"openapi", "3.1.0"},
@@ -215,7 +252,7 @@ std::string openapi_text(const std::string& base) {
       {"paths", std::move(paths)},
       {"security", json::array({json{{"token", json::array()}}})},
       {"components",
-       {{"schemas", {{"Failure", failure_schema()}, {"Job", job_schema()}, {"Upload", upload_schema()}}},
+       {{"schemas", std::move(components)},
         {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
   return ops::compact_json(document) + "\n";
 }

@@ -1,5 +1,6 @@
 #include "http/api/routes.h"
 
+#include "base/checked_thread.h"
 #include "http/answers.h"
 #include "http/api/home_page.h"
 #include "store/ledger.h"
@@ -35,6 +36,7 @@ std::string_view Routes::route_of(const Request& request) const {
   if (const auto* operation = operation_of(request)) return operation->name;
   if (request.path.starts_with("/api/v1/jobs/")) return "jobs";
   if (request.path.starts_with("/api/v1/uploads")) return "uploads";
+  if (request.path.starts_with("/api/v1/runs/")) return "run document";
   return "unknown";
 }
 
@@ -44,6 +46,14 @@ ops::Cost Routes::cost_of(const Request& request) const {
 }
 
 Response Routes::answer(const Request& request) {
+  try {
+    return answer_admitted(request);
+  } catch (...) {
+    return failed(route_of(request), error_of_exception());
+  }
+}
+
+Response Routes::answer_admitted(const Request& request) {
   if (auto exchanged = guard_.exchange(request)) return *std::move(exchanged);
   Admission admission = guard_.admit(request);
   if (admission.refusal) {
@@ -52,6 +62,9 @@ Response Routes::answer(const Request& request) {
   }
   Response response = admitted(request, admission.caller);
   response.who = admission.caller.name;
+  // Operations note their refusals themselves, with their parameters.
+  if (response.status == 403 && operation_of(request) == nullptr)
+    note_refusal(request, admission.caller.name, 403);
   return response;
 }
 
@@ -94,8 +107,12 @@ Response Routes::plain_page(const Request& request, const Caller& caller) {
 Reception Routes::receive(const Request& request) {
   if (request.method != Method::kPut || !request.path.starts_with(kApi)) return {};
   Admission admission = guard_.admit(request);
-  if (admission.refusal) return {std::move(admission.refusal), {}};
+  if (admission.refusal) {
+    note_refusal(request, admission.caller.name, admission.refusal->status);
+    return {std::move(admission.refusal), {}};
+  }
   auto sink = api_.sink(request, admission.caller);
+  if (!sink && sink.error().code == ErrorCode::kPermission) note_refusal(request, admission.caller.name, 403);
   if (!sink) return {failed("uploads", sink.error()), {}};
   return {{}, std::move(*sink)};
 }

@@ -33,6 +33,7 @@ class Routes {
   Figures& figures() { return figures_; }
 
  private:
+  Response answer_admitted(const Request& request);
   Response admitted(const Request& request, const Caller& caller);
   Response plain_page(const Request& request, const Caller& caller);
   void note_refusal(const Request& request, const std::string& who, int status);

@@ -51,6 +51,20 @@ std::optional<std::string> project_of(const store::Token& token, std::string_vie
   return store::check_project_name(asked) ? std::optional<std::string>(asked) : std::nullopt;
 }
 
+/// One slash at its beginning: two would name another server.
+std::string address_without_token(const Request& request) {
+  std::string address = escaped_path(request.path);
+  address.erase(0, address.find_first_not_of('/'));
+  address = "/" + address;
+  char mark = '?';
+  for (const auto& [name, value] : request.query) {
+    if (name == "token") continue;
+    address += mark + escaped_path(name) + "=" + escaped_path(value);
+    mark = '&';
+  }
+  return address;
+}
+
 }  // namespace
 
 bool is_probe(const Request& request) {
@@ -74,7 +88,7 @@ Result<Guard> Guard::make(GuardOptions options) {
 }
 
 bool Guard::is_known_host(std::string_view host) const {
-  return std::find(options_.hosts.begin(), options_.hosts.end(), host) != options_.hosts.end();
+  return std::find(options_.hosts.begin(), options_.hosts.end(), lower(host)) != options_.hosts.end();
 }
 
 std::optional<Response> Guard::refuses_sender(const Request& request) const {
@@ -154,7 +168,7 @@ std::optional<Response> Guard::exchange(const Request& request) {
     return std::nullopt;
   if (!holder(*given)) return std::nullopt;
   Response response{.status = 303, .type = "text/plain"};
-  response.headers.emplace_back("Location", options_.base_path + request.path);
+  response.headers.emplace_back("Location", options_.base_path + address_without_token(request));
   response.headers.emplace_back("Set-Cookie",
                                 std::string(kCookie) + "=" + *given + "; Path=" + options_.base_path +
                                     "/; HttpOnly; SameSite=Strict" +

@@ -1,7 +1,7 @@
 #pragma once
 // A connection: reads requests one after the other, lets a worker answer each, and writes the answer. Runs on
-// the thread of the connections except where it says otherwise. A co_await never stands inside of ?:, && or
-// ||: g++ 12 compiles those wrongly.
+// the thread of the connections except where it says otherwise. g++ 12 compiles a co_await wrongly inside of
+// ?:, && and ||, and with temporaries as arguments: neither is written here.
 
 #include <poll.h>
 
@@ -56,6 +56,8 @@ inline constexpr size_t kUploadPiece = 256 << 10;
 inline constexpr auto kGoneCheck = std::chrono::milliseconds(50);
 inline constexpr auto kNewsEvery = std::chrono::milliseconds(200);
 inline constexpr auto kSilence = std::chrono::seconds(15);
+inline constexpr auto kSwallowTime = std::chrono::seconds(2);
+inline constexpr size_t kSwallowBytes = 64 << 20;
 
 /// Whether the other end has closed the connection; asked often, looked at rarely.
 class GoneCheck {
@@ -124,38 +126,60 @@ class Connection {
     beast::error_code error;
     co_await wire::async_read_header(stream_, buffer_, head,
                                      asio::redirect_error(asio::use_awaitable, error));
-    if (error == wire::error::header_limit)
-      co_await write_whole(refused(431, "limit", "the header of the request is too large", ""), false);
-    else if (error && is_nonsense(error))
-      co_await write_whole(refused(400, "bad_input", "this is no HTTP request", ""), false);
-    if (error) co_return false;
+    if (error) {
+      const auto complaint = complaint_about(error);
+      if (complaint) co_await write_whole(*complaint, false);
+      co_return false;
+    }
     began_ = Clock::now();
     version_ = head.get().version();
     keeps_ = head.get().keep_alive();
     is_head_ = head.get().method() == wire::verb::head;
     const Counted counted(parts_.requests);
-    parts_.routes.figures().began();
+    const Counted running(parts_.routes.figures().running());
     auto request = request_of(head.get(), head.get().method(),
                               {head.get().target().data(), head.get().target().size()}, parts_.options);
-    if (!request) co_return co_await refuse(Request{}, failed("request", request.error()));
+    if (!request) {
+      const Request unread;
+      const Response wrong = failed("request", request.error());
+      co_return co_await refuse(unread, wrong);
+    }
     request->address = peer_.address;
     request->is_near = peer_.is_near && !parts_.options.behind_proxy;
     request->is_secure = peer_.is_secure;
     request->is_gone = GoneCheck(peer_.fd, parts_.must_end);
     const bool goes_on = co_await answer(*request, head);
-    co_return goes_on&& keeps_;
+    co_return keeps_ ? goes_on : false;
   }
 
-  static bool is_nonsense(beast::error_code error) {
-    return error.category() == wire::make_error_code(wire::error::bad_method).category() &&
-           error != wire::error::end_of_stream && error != wire::error::partial_message;
+  /// What to tell a client whose request cannot be read; nothing if it has only left.
+  static std::optional<Response> complaint_about(beast::error_code error) {
+    if (error == wire::error::header_limit)
+      return refused(431, "limit", "the header of the request is too large", "");
+    const bool is_nonsense = error.category() == wire::make_error_code(wire::error::bad_method).category() &&
+                             error != wire::error::end_of_stream && error != wire::error::partial_message;
+    if (is_nonsense) return refused(400, "bad_input", "this is no HTTP request", "");
+    return std::nullopt;
   }
 
   /// A body that was not read stands in the way of the next request.
   asio::awaitable<bool> refuse(const Request& request, const Response& response) {
     co_await write_whole(response, false);
     end(request, response);
+    co_await swallow();
     co_return false;
+  }
+
+  /// A client that still sends would be cut off before it has read why it is refused.
+  asio::awaitable<void> swallow() {
+    beast::error_code error;
+    auto& lowest = beast::get_lowest_layer(stream_);
+    lowest.socket().shutdown(asio::socket_base::shutdown_send, error);
+    lowest.expires_after(kSwallowTime);
+    std::vector<char> piece(kUploadPiece);
+    for (size_t all = 0; !error && all < kSwallowBytes;)
+      all += co_await lowest.async_read_some(asio::buffer(piece),
+                                             asio::redirect_error(asio::use_awaitable, error));
   }
 
   asio::awaitable<bool> answer(Request& request, Head& head) {
@@ -163,15 +187,18 @@ class Connection {
     if (request.method == Method::kPut) co_return co_await take_file(request, head, io);
     Whole whole(std::move(head));
     whole.body_limit(static_cast<uint64_t>(parts_.options.most_body_bytes));
-    if (whole.content_length() && std::cmp_greater(*whole.content_length(), parts_.options.most_body_bytes))
-      co_return co_await refuse(request, refused(413, "limit", "the body of the request is too large",
-                                                 "send files to /api/v1/uploads"));
+    if (whole.content_length() && std::cmp_greater(*whole.content_length(), parts_.options.most_body_bytes)) {
+      const Response large = too_large();
+      co_return co_await refuse(request, large);
+    }
     co_await say_continue(request);
     beast::error_code error;
     expire();
     co_await wire::async_read(stream_, buffer_, whole, asio::redirect_error(asio::use_awaitable, error));
-    if (error == wire::error::body_limit)
-      co_return co_await refuse(request, refused(413, "limit", "the body of the request is too large", ""));
+    if (error == wire::error::body_limit) {
+      const Response large = too_large();
+      co_return co_await refuse(request, large);
+    }
     if (error) {
       end(request, Response{.status = 408});
       co_return false;
@@ -181,7 +208,10 @@ class Connection {
     Lane& lane =
         parts_.routes.cost_of(request) == ops::Cost::kLight ? parts_.lanes.light : parts_.lanes.heavy;
     const Lane::Place place(lane);
-    if (!place.is_inside()) co_return co_await refuse(request, too_busy());
+    if (!place.is_inside()) {
+      const Response busy = too_busy();
+      co_return co_await refuse(request, busy);
+    }
     co_await move_to(lane.pool().get_executor());  // from here on on a worker
     Response response = encoded(parts_.routes.answer(request), request);
     bool goes_on = true;
@@ -195,6 +225,10 @@ class Connection {
     co_return goes_on;
   }
 
+  static Response too_large() {
+    return refused(413, "limit", "the body of the request is too large", "send files to /api/v1/uploads");
+  }
+
   static Response too_busy() {
     Response response = refused(503, "unavailable", "the server has too much to do", "ask again in a moment");
     response.headers.emplace_back("Retry-After", "1");
@@ -206,8 +240,9 @@ class Connection {
     if (lower(request.header("expect")) != "100-continue") co_return;
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     expire();
+    beast::error_code error;  // reading finds it again
     co_await asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
-                               asio::use_awaitable);
+                               asio::redirect_error(asio::use_awaitable, error));
   }
 
   /// The body of a PUT goes to a file, piece by piece; the file is written by a worker.
@@ -216,8 +251,10 @@ class Connection {
     Reception reception = parts_.routes.receive(request);
     co_await move_to(io);
     if (reception.refusal) co_return co_await refuse(request, *reception.refusal);
-    if (reception.sink == nullptr)
-      co_return co_await refuse(request, refused(405, "bad_input", "nothing can be put here", ""));
+    if (reception.sink == nullptr) {
+      const Response nothing = refused(405, "bad_input", "nothing can be put here", "");
+      co_return co_await refuse(request, nothing);
+    }
     co_await say_continue(request);
     Pieces pieces(std::move(head));
     pieces.body_limit(boost::none);
@@ -236,7 +273,10 @@ class Connection {
       co_await move_to(parts_.lanes.disk.pool().get_executor());
       const auto written = reception.sink->write(got);
       co_await move_to(io);
-      if (!written) co_return co_await refuse(request, failed("uploads", written.error()));
+      if (!written) {
+        const Response wrong = failed("uploads", written.error());
+        co_return co_await refuse(request, wrong);
+      }
     }
     co_await move_to(parts_.lanes.disk.pool().get_executor());
     const Response response = reception.sink->finish();
@@ -323,7 +363,8 @@ class Connection {
 
   asio::awaitable<bool> write_news(Response& response) {
     try {
-      co_await write_head(chunked_head(response));
+      auto head = chunked_head(response);
+      co_await write_head(std::move(head));
       asio::steady_timer timer(co_await asio::this_coro::executor);
       auto last = Clock::now();
       for (;;) {
@@ -368,15 +409,16 @@ class Connection {
   }
 
   /// Counts while it lives.
+  template <class Count>
   class Counted {
    public:
-    explicit Counted(std::atomic<size_t>& count) : count_(count) { count_++; }
+    explicit Counted(Count& count) : count_(count) { count_++; }
     ~Counted() { count_--; }
     Counted(const Counted&) = delete;
     Counted& operator=(const Counted&) = delete;
 
    private:
-    std::atomic<size_t>& count_;
+    Count& count_;
   };
 
   Stream stream_;

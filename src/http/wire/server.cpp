@@ -137,12 +137,13 @@ Result<void> serve_file(const ServerOptions& options,
     if (!nobody_there) return Error{ErrorCode::kConflict, "another server listens on " + options.unix_socket};
     ::unlink(options.unix_socket.c_str());
   }
-  
+
   beast::error_code error;
   local::acceptor acceptor(io);
   acceptor.open(local(), error);
   if (!error) acceptor.bind(local::endpoint(options.unix_socket), error);
-  (void)::chmod(options.unix_socket.c_str(), 0600);  // only its owner may connect; nobody can before it listens
+  (void)::chmod(options.unix_socket.c_str(),
+                0600);  // only its owner may connect; nobody can before it listens
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return Error{ErrorCode::kIo, "cannot listen on " + options.unix_socket + ": " + error.message()};
   const auto done = serve_on(io, acceptor, 0, options, ready);

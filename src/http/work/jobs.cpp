@@ -73,7 +73,8 @@ Result<std::string> Jobs::start(JobStart start) {
   if (start.id.empty()) start.id = hex_of(random_bytes(kIdBytes));
   if (is_closed_)
     return Error{ErrorCode::kUnavailable, "the server is about to end", "ask again in a moment"};
-  if (jobs_.contains(start.id))
+  const auto same = jobs_.find(start.id);
+  if (same != jobs_.end() && !same->second->has_ended())
     return Error{ErrorCode::kConflict, "there is a job of this id already: " + start.id};
   auto& queue = waiting_[start.owner];
   if (queue.size() >= most_waiting_of_one_)

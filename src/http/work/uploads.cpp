@@ -48,6 +48,11 @@ std::optional<json> read_document(const std::string& path) {
   return document.is_object() ? std::optional(std::move(document)) : std::nullopt;
 }
 
+bool is_sha256(const json& text) {
+  return text.is_string() && text.get<std::string>().size() == 64 &&
+         text.get<std::string>().find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 Result<void> check_announced(const json& files, size_t most) {
   if (!files.is_array() || files.empty() || files.size() > most)
     return Error{ErrorCode::kBadInput,
@@ -55,8 +60,7 @@ Result<void> check_announced(const json& files, size_t most) {
   for (const json& file : files) {
     const bool is_fine = file.is_object() && file.contains("name") && file["name"].is_string() &&
                          whole_number(file, "bytes").has_value() &&
-                         (!file.contains("sha256") ||
-                          (file["sha256"].is_string() && file["sha256"].get<std::string>().size() == 64));
+                         (!file.contains("sha256") || is_sha256(file["sha256"]));
     if (!is_fine)
       return Error{ErrorCode::kBadInput, "a file must have a name, its bytes, and perhaps its sha256 in hex"};
   }
@@ -158,6 +162,9 @@ Result<json> Uploads::begin(const UploadOwner& owner, const json& announced) {
                    {"files", announced}};
   for (size_t i = 0; i < announced.size(); i++)
     NL_CHECK(make_folders(folder_of(id) + "/" + std::to_string(i)));
+  ::chmod(folder_of(id).c_str(), 0700);
+  for (size_t i = 0; i < announced.size(); i++)
+    ::chmod((folder_of(id) + "/" + std::to_string(i)).c_str(), 0700);
   NL_CHECK(write_file_durably(folder_of(id) + "/upload.json", ops::compact_json(document)));
   return told(id, document);
 }

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "ops/import/import_file.h"
 #include "ops/import/run_parts.h"
 #include "ops/runs/packed_runs.h"
@@ -84,8 +86,13 @@ Result<Outcome> run(Context& context, const json& parameters) {
   options.as_one = parameters.value("as_one", false) || parameters.contains("add_to");
   options.rank_from_name = parameters.value("rank_from_name", false);
   if (parameters.contains("add_to")) {
-    NL_TRY(const auto parent, resolve_ledger_run(context, ledger, parameters["add_to"]));
-    options.add_to = parent.run_id;
+    // Who sends files may name runs, but no paths of this machine.
+    const bool paths_may_be_named = context.host_paths && context.hidden_folder.empty();
+    const bool before = std::exchange(context.host_paths, paths_may_be_named);
+    const auto parent = resolve_ledger_run(context, ledger, parameters["add_to"]);
+    context.host_paths = before;
+    if (!parent) return parent.error();
+    options.add_to = parent->run_id;
   }
   const auto groups =
       options.as_one ? std::vector<std::vector<std::string>>{paths} : group_by_run(paths, options.format);
