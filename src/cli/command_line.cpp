@@ -33,7 +33,7 @@
 #include "ops/door.h"
 #include "ops/envelope.h"
 #include "ops/text/text.h"
-#include "remote/http_client.h"
+#include "remote/address.h"
 #include "store/ledger.h"
 #include "store/sql_workers.h"
 

@@ -45,40 +45,6 @@ void limit_waiting(Socket& socket) {
 
 }  // namespace
 
-bool is_address(std::string_view text) {
-  return text.starts_with("http://") || text.starts_with("https://") || text.starts_with("unix://");
-}
-
-Result<Address> parse_address(std::string_view text) {
-  const Error wrong{ErrorCode::kBadInput,
-                    "not the address of a server: " + std::string(text.substr(0, text.find('?'))),
-                    "e.g. https://lens.example.com, http://127.0.0.1:8470"};
-  Address address;
-  const size_t mark = std::min(text.find('?'), text.size());
-  const std::string_view query = text.substr(std::min(mark + 1, text.size()));
-  if (query.starts_with("token=")) address.token = std::string(query.substr(6, query.find('&') - 6));
-  text = text.substr(0, mark);
-  if (text.starts_with("unix://")) {
-    address.socket = std::string(text.substr(7));
-    address.host = "localhost";
-    return address.socket.empty() ? Result<Address>(wrong) : address;
-  }
-  if (!is_address(text)) return wrong;
-  address.is_secure = text.starts_with("https://");
-  text.remove_prefix(address.is_secure ? 8 : 7);
-  const size_t slash = std::min(text.find('/'), text.size());
-  address.base_path = std::string(text.substr(slash));
-  while (address.base_path.ends_with('/')) address.base_path.pop_back();
-  std::string_view host = text.substr(0, slash);
-  const size_t colon = host.rfind(':');
-  const bool has_port = colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos;
-  address.port = has_port ? std::string(host.substr(colon + 1)) : address.is_secure ? "443" : "80";
-  address.host = std::string(host.substr(0, has_port ? colon : host.size()));
-  if (address.host.empty() || address.port.empty() || address.host.find('@') != std::string::npos)
-    return wrong;
-  return address;
-}
-
 /// Bytes to and from the server, whatever carries them. The library reads and writes through it.
 class HttpClient::Link {
  public:
@@ -161,9 +127,9 @@ class Secured {
 /// What the system believes, and `more`.
 void believe(asio::ssl::context& context, const std::string& more) {
   beast::error_code ignored;
-  context.set_default_verify_paths(ignored);
-  for (const char* file : kAuthorities) context.load_verify_file(file, ignored);
-  if (!more.empty()) context.load_verify_file(more, ignored);
+  (void)context.set_default_verify_paths(ignored);
+  for (const char* file : kAuthorities) (void)context.load_verify_file(file, ignored);
+  if (!more.empty()) (void)context.load_verify_file(more, ignored);
   context.set_verify_mode(asio::ssl::verify_peer);
 }
 

@@ -13,20 +13,9 @@
 
 #include "base/environment.h"
 #include "base/result.h"
+#include "remote/address.h"
 
 namespace nl::remote {
-
-/// http://host:port/base, https://…, or unix:///path of a socket.
-struct Address {
-  bool is_secure = false;
-  std::string host;
-  std::string port;
-  std::string base_path = {};
-  std::string socket = {};  ///< a file instead of host and port
-  std::string token = {};   ///< from ?token=…, as a server prints it
-};
-bool is_address(std::string_view text);
-Result<Address> parse_address(std::string_view text);
 
 struct Question {
   std::string method = "GET";

@@ -1,5 +1,6 @@
 #include "store/projects.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,7 +68,7 @@ int64_t share_facts(const std::string& server_folder, std::string_view project, 
     const std::string theirs = project_folder(server_folder, other) + "/runs/" + run_id;
     if (other == project || !path_exists(theirs + "/run.json")) continue;
     for (const std::string& file : list_folder(ours))
-      bytes += link_one(theirs + "/" + file, ours + "/" + file);
+      bytes += link_one(fmt::format("{}/{}", theirs, file), fmt::format("{}/{}", ours, file));
     return bytes;
   }
   return bytes;

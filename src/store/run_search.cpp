@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view kNumbers[] = {"imported", "kernels", "records", "dropped"};
 constexpr std::string_view kTexts[] = {"format", "backend", "device", "tag", "file"};
 
+constexpr int64_t kLookupCost = 25;  // of one run, in runs that are passed
+
 bool is_number_field(std::string_view key) {
   return std::find(std::begin(kNumbers), std::end(kNumbers), key) != std::end(kNumbers);
 }
@@ -197,7 +199,34 @@ Result<std::vector<RunSearch::Figures>> RunSearch::figures() {
   return all;
 }
 
+/// Each looked up by itself.
+Result<std::vector<int64_t>> RunSearch::newest_of_few() {
+  struct Run {
+    int64_t number, imported_at_ns;
+    std::string id;
+  };
+  std::vector<int64_t> numbers;
+  found_.each([&](int64_t run) { numbers.push_back(run); });
+  std::vector<Run> all;
+  all.reserve(numbers.size());
+  for (const int64_t number : numbers) {
+    NL_CHECK(index_.db().each("SELECT imported_at_ns, run_id FROM runs WHERE run_no = ?", {number},
+                              [&](const SqliteRow& r) { all.push_back({number, r.integer(0), r.text(1)}); }));
+  }
+  std::sort(all.begin(), all.end(), [](const Run& a, const Run& b) {
+    return a.imported_at_ns != b.imported_at_ns ? a.imported_at_ns > b.imported_at_ns : a.id < b.id;
+  });
+  std::vector<int64_t> runs;
+  runs.reserve(all.size());
+  for (const Run& run : all) runs.push_back(run.number);
+  return runs;
+}
+
 Result<std::vector<int64_t>> RunSearch::newest_first(int64_t wanted) {
+  // Among many runs the newest are soon met from the newest end; of few, most of the others would be passed.
+  const int64_t few = found_.count();
+  NL_TRY(const int64_t all, index_.count());
+  if (kLookupCost * few * few < std::min(wanted, few) * all) return newest_of_few();
   std::vector<int64_t> runs;
   int64_t seen = 0;
   for (int64_t chunk = 1024; std::ssize(runs) < wanted; chunk *= 4) {

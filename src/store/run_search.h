@@ -79,6 +79,7 @@ class RunSearch {
   /// Of the runs found, newest first.
   Result<std::vector<Figures>> figures();
   /// At least so many, if there are; a page is found without looking at every run.
+  Result<std::vector<int64_t>> newest_of_few();
   Result<std::vector<int64_t>> newest_first(int64_t wanted = INT64_MAX);
   Result<std::vector<int64_t>> sorted_by_number(const SortOrder& order);
   Result<std::vector<int64_t>> sorted_by_value(const SortOrder& order);

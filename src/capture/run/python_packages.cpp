@@ -1,11 +1,13 @@
 #include "capture/run/python_packages.h"
 
+#include <fmt/core.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -39,14 +41,13 @@ std::string prefix_of(const Environment& surroundings) {
     const auto chosen =
         bin.ends_with("/shims") ? read_file(around + "/version") : Result<std::string>(std::string());
     const std::string version = chosen ? std::string(trimmed(split(*chosen, '\n').front())) : "";
-    return version.empty() ? around : around + "/versions/" + version;
+    return version.empty() ? around : fmt::format("{}/versions/{}", around, version);
   }
   return {};
 }
 
 /// lib/python3.11 → "3.11.7" where a header or a file of a virtual environment says more.
 std::string exact_version(const std::string& prefix, const std::string& folder_name) {
-  const std::string version = folder_name.substr(6);
   if (const auto header = read_file(prefix + "/include/" + folder_name + "/patchlevel.h")) {
     const size_t at = header->find("#define PY_VERSION ");
     const size_t begin = at == std::string::npos ? at : header->find('"', at);
@@ -58,7 +59,7 @@ std::string exact_version(const std::string& prefix, const std::string& folder_n
       if (line.starts_with("version = ")) return std::string(trimmed(line.substr(10)));
     }
   }
-  return version;
+  return folder_name.substr(6);
 }
 
 /// "torch (>=2.0) ; extra == 'gpu'" or "torch>=2.0,<3"
@@ -98,7 +99,8 @@ std::optional<PythonPackage> package_in(const std::string& folder) {
 void add_packages(const std::string& folder, std::vector<PythonPackage>& packages) {
   for (const std::string& name : list_folder(folder)) {
     if (!name.ends_with(".dist-info") || packages.size() >= kMostPackages) continue;
-    if (auto package = package_in(folder + "/" + name)) packages.push_back(*std::move(package));
+    if (auto package = package_in(fmt::format("{}/{}", folder, name)))
+      packages.push_back(*std::move(package));
   }
 }
 
@@ -182,7 +184,8 @@ PythonInstallation python_installation(const Environment& surroundings) {
       prefix.empty() ? "there is no python3 in PATH" : "python3 in PATH has no folder of libraries beside it";
   std::string newest;
   for (const std::string& name : list_folder(prefix + "/lib")) {
-    const bool is_python = name.starts_with("python3.") && path_exists(prefix + "/lib/" + name);
+    const bool is_python =
+        name.starts_with("python3.") && path_exists(fmt::format("{}/lib/{}", prefix, name));
     if (is_python &&
         (newest.empty() || name.size() > newest.size() || (name.size() == newest.size() && name > newest)))
       newest = name;
@@ -191,7 +194,7 @@ PythonInstallation python_installation(const Environment& surroundings) {
   out.why_none.clear();
   out.version = exact_version(prefix, newest);
   for (const char* folder : {"/site-packages", "/dist-packages"})
-    add_packages(prefix + "/lib/" + newest + folder, out.packages);
+    add_packages(fmt::format("{}/lib/{}{}", prefix, newest, folder), out.packages);
   if (prefix == "/usr") {
     add_packages("/usr/lib/python3/dist-packages", out.packages);
     add_packages("/usr/local/lib/" + newest + "/dist-packages", out.packages);

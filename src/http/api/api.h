@@ -30,7 +30,7 @@ struct Shop {
 
 class Api {
  public:
-  explicit Api(Shop shop) : shop_(shop) {}
+  explicit Api(Shop shop) : shop_(std::move(shop)) {}
 
   /// `name`: what stands behind /api/v1/.
   Response answer(const Request& request, const Caller& caller, std::string_view name) const;

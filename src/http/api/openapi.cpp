@@ -41,7 +41,9 @@ void hoist(json& schema, const std::string& prefix, json& components) {
     for (const auto& [name, definition] : schema["definitions"].items()) {
       json own = definition;
       hoist(own, prefix, components);
-      components[prefix + "_" + name] = std::move(own);
+      std::string whole = prefix;
+      whole += "_" + name;
+      components[whole] = std::move(own);
     }
     schema.erase("definitions");
   }
@@ -59,12 +61,37 @@ json content(json schema) {
   return {{"application/json", {{"schema", std::move(schema)}}}};
 }
 
-json responses_of(const ops::Operation& operation) {
-  json fine = {{"description", "the answer"}, {"content", content(ops::envelope_schema(operation))}};
-  if (operation.stream == ops::Stream::kRows) {
-    for (const char* type : {"text/csv", "application/vnd.apache.parquet"})
-      fine["content"][type] = {{"schema", {{"type", "string"}, {"format", "binary"}}}};
+json plain_content() {
+  return {{"schema", {{"type", "string"}}}};
+}
+
+/// The types that an answer may have; which of them it has is said by the parameters and the header Accept.
+json answer_types(const ops::Operation& operation) {
+  json types = content(ops::envelope_schema(operation));
+  types["text/plain"] = plain_content();
+  switch (operation.stream) {
+    case ops::Stream::kRows:
+      types["application/json"]["schema"] = {
+          {"anyOf", json::array({types["application/json"]["schema"],
+                                 {{"type", "array"}, {"items", {{"type", "object"}}}}})}};
+      types["text/csv"] = types["application/vnd.apache.parquet"] = plain_content();
+      break;
+    case ops::Stream::kPage:
+      types["text/html"] = types["application/xml"] = plain_content();
+      break;
+    case ops::Stream::kBytes:
+      return {{"application/octet-stream", plain_content()},
+              {"text/html", plain_content()},
+              {"application/json", {{"schema", json::object()}}}};
+    case ops::Stream::kNone:
+    case ops::Stream::kEvents:
+      break;
   }
+  return types;
+}
+
+json responses_of(const ops::Operation& operation) {
+  json fine = {{"description", "the answer"}, {"content", answer_types(operation)}};
   json refused = {{"description", "the call was refused or failed"},
                   {"content", content({{"$ref", "#/components/schemas/Failure"}})}};
   json later = {

@@ -174,7 +174,7 @@ class Connection {
   asio::awaitable<void> swallow() {
     beast::error_code error;
     auto& lowest = beast::get_lowest_layer(stream_);
-    lowest.socket().shutdown(asio::socket_base::shutdown_send, error);
+    (void)lowest.socket().shutdown(asio::socket_base::shutdown_send, error);
     lowest.expires_after(kSwallowTime);
     std::vector<char> piece(kUploadPiece);
     for (size_t all = 0; !error && all < kSwallowBytes;)

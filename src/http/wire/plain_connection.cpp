@@ -64,7 +64,7 @@ asio::awaitable<void> run_plain(Socket socket, Peer peer, ServerParts& parts) {
   Connection<Socket> connection(std::move(socket), std::move(peer), parts);
   co_await connection.run();
   beast::error_code ignored;
-  connection.stream().socket().shutdown(asio::socket_base::shutdown_send, ignored);
+  (void)connection.stream().socket().shutdown(asio::socket_base::shutdown_send, ignored);
 }
 
 }  // namespace nl::http

@@ -56,7 +56,7 @@ class Listener {
  private:
   void begin(tcp::socket socket) {
     beast::error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
+    (void)socket.set_option(tcp::no_delay(true), ignored);
     const auto address = socket.remote_endpoint(ignored).address();
     const bool is_near = address.is_loopback();
     begin(Socket(asio::generic::stream_protocol::socket(std::move(socket))),
@@ -105,7 +105,7 @@ Result<void> serve_on(asio::io_context& io, Acceptor& acceptor, uint16_t port, c
     NL_TRY(certificates, Certificates::read(options.certificate, options.certificate_key));
   }
   NL_TRY(const auto routes, ready(port));
-  Lanes lanes{Lane(options.light_workers, options.most_waiting),
+  Lanes lanes{Lane(options.light_workers, options.most_connections),
               Lane(options.heavy_workers, options.most_waiting), Lane(2, options.most_connections)};
   ServerParts parts{options, *routes, lanes};
   Listener listener(io, parts, certificates.get(), connections_that_fit(options.most_connections));
@@ -133,18 +133,18 @@ Result<void> serve_file(const ServerOptions& options,
   asio::io_context io(1);
   if (::lstat(options.unix_socket.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) {
     beast::error_code nobody_there;
-    local::socket(io).connect(local::endpoint(options.unix_socket), nobody_there);
+    (void)local::socket(io).connect(local::endpoint(options.unix_socket), nobody_there);
     if (!nobody_there) return Error{ErrorCode::kConflict, "another server listens on " + options.unix_socket};
     ::unlink(options.unix_socket.c_str());
   }
 
   beast::error_code error;
   local::acceptor acceptor(io);
-  acceptor.open(local(), error);
-  if (!error) acceptor.bind(local::endpoint(options.unix_socket), error);
-  (void)::chmod(options.unix_socket.c_str(),
-                0600);  // only its owner may connect; nobody can before it listens
-  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  (void)acceptor.open(local(), error);
+  if (!error) (void)acceptor.bind(local::endpoint(options.unix_socket), error);
+  // Only its owner may connect; nobody can before it listens.
+  if (!error) (void)::chmod(options.unix_socket.c_str(), 0600);
+  if (!error) (void)acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return Error{ErrorCode::kIo, "cannot listen on " + options.unix_socket + ": " + error.message()};
   const auto done = serve_on(io, acceptor, 0, options, ready);
   ::unlink(options.unix_socket.c_str());

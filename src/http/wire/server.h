@@ -22,7 +22,7 @@ struct ServerOptions {
   bool behind_proxy = false;
   size_t light_workers = 2;
   size_t heavy_workers = 2;
-  size_t most_waiting = 256;  ///< requests that wait for a worker; more are sent away
+  size_t most_waiting = 256;  ///< heavy requests that wait for a worker; more are sent away
   size_t most_connections = 4096;
   int64_t most_body_bytes = 8 << 20;
   int request_seconds = 20;  ///< for a client to send a whole request, or to take a piece of an answer

@@ -1,12 +1,14 @@
 #include "http/work/uploads.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
+#include <tuple>
 
 #include "base/files.h"
 #include "base/path_text.h"
@@ -24,7 +26,7 @@ using nlohmann::json;
 
 constexpr size_t kUploadIdBytes = 16;
 constexpr size_t kMostNameLetters = 160;
-constexpr int64_t kForgottenSeconds = 24 * 3600;
+constexpr int64_t kForgottenSeconds = int64_t{24} * 3600;
 
 bool is_id(const std::string& id) {
   return id.size() == 2 * kUploadIdBytes && std::all_of(id.begin(), id.end(), [](char c) {
@@ -212,7 +214,7 @@ Result<std::vector<std::string>> Uploads::complete(const UploadOwner& owner, con
                    "send the rest of it first"};
     if (file.contains("sha256")) {
       NL_TRY(const std::string hash, sha256_of_file(path));
-      if (hash != file["sha256"])
+      if (hash != file["sha256"].get<std::string>())
         return Error{ErrorCode::kBadInput, "a file does not have the announced sha256: " + base_name(path),
                      "send it again"};
     }
@@ -281,8 +283,9 @@ void Uploads::forget_old() {
     if (waits || !is_id(id) || ::stat(folder_of(id).c_str(), &info) != 0) continue;
     int64_t touched = info.st_mtime;
     for (const std::string& name : list_folder(folder_of(id))) {
-      for (const std::string& file : list_folder(folder_of(id) + "/" + name)) {
-        if (::stat((folder_of(id) + "/" + name + "/" + file).c_str(), &info) == 0)
+      const std::string folder = folder_of(id) + "/" + name;
+      for (const std::string& file : list_folder(folder)) {
+        if (::stat(fmt::format("{}/{}", folder, file).c_str(), &info) == 0)
           touched = std::max<int64_t>(touched, info.st_mtime);
       }
     }

@@ -1,0 +1,93 @@
+// Fuzz harness over what a server makes of bytes that clients send, and a client of addresses that people
+// type. Whatever the bytes are, a path has no control characters and can be written again, a file gets a name
+// that stays in its folder, and a stranger's call never gets past the door with a path of this machine. A
+// broken promise is printed and traps.
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "http/api/api.h"
+#include "http/encoding.h"
+#include "http/parameters.h"
+#include "http/target.h"
+#include "http/work/uploads.h"
+#include "ops/door.h"
+#include "remote/address.h"
+
+namespace nl {
+namespace {
+
+void require(bool kept, const char* promise, std::string_view text) {
+  if (kept) return;
+  std::fprintf(stderr, "broken promise: %s\n%.*s\n", promise, static_cast<int>(text.size()), text.data());
+  __builtin_trap();
+}
+
+void check_target(std::string_view given) {
+  const auto target = http::parse_target(given);
+  if (!target) return;
+  for (const char c : target->path)
+    require(static_cast<unsigned char>(c) >= ' ', "a path has no control characters", given);
+  const auto again = http::parse_target(http::escaped_path(target->path));
+  require(again && again->path == target->path, "a path can be written again", given);
+}
+
+void check_names(std::string_view given) {
+  const std::string name = http::safe_file_name(given);
+  const bool stays =
+      !name.empty() && name.find('/') == std::string::npos && !name.starts_with('.') && name.size() <= 160;
+  require(stays, "a file stays in its folder", given);
+  const std::string_view cookie = http::cookie_of(given, http::kCookie);
+  require(cookie.find(';') == std::string_view::npos, "a cookie ends at its end", given);
+  (void)remote::parse_address(given);
+}
+
+bool names_host_path(const ops::Operation& operation, const nlohmann::json& parameters) {
+  for (const auto& [name, property] : ops::parameters_schema(operation)["properties"].items()) {
+    if (property.contains("x-host-path") && property["x-host-path"] == true && parameters.contains(name))
+      return true;
+  }
+  return false;
+}
+
+/// As a body, and as the query of an address.
+void check_parameters(std::string_view given) {
+  const auto target = http::parse_target("/?" + std::string(given));
+  for (const ops::Operation* operation : ops::all_operations()) {
+    if (!operation->reach.http) continue;
+    http::Request post{.method = http::Method::kPost,
+                       .headers = {{"content-type", "application/json"}},
+                       .body = std::string(given)};
+    http::Request get{.method = http::Method::kGet};
+    if (target) get.query = target->query;
+    for (const http::Request* request : {&post, &get}) {
+      const auto parameters = http::parameters_of(*operation, *request);
+      if (!parameters) continue;
+      ops::Context stranger;
+      const auto allowed = ops::check_call(operation->name, *parameters, stranger);
+      require(!allowed || !names_host_path(*operation, *parameters),
+              "no path of this machine gets past the door", given);
+    }
+  }
+}
+
+void check_encodings(std::string_view given) {
+  http::Request request;
+  request.headers["accept-encoding"] = std::string(given.substr(0, given.find('\0')));
+  http::Response response;
+  response.body = std::string(given) + std::string(2000, 'a');
+  (void)http::encoded(response, request);
+}
+
+}  // namespace
+}  // namespace nl
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view given(reinterpret_cast<const char*>(data), size);
+  nl::check_target(given);
+  nl::check_names(given);
+  nl::check_parameters(given);
+  nl::check_encodings(given);
+  return 0;
+}
