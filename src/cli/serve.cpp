@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "http/wire/server.h"
 #include "store/ledger.h"
+#include "store/projects.h"
 #include "store/sql_workers.h"
 
 namespace nl::cli {
@@ -107,6 +108,15 @@ void say_tunnel(uint16_t port, const std::function<void(const std::string&)>& sa
   if (connection.empty()) return;
   say(fmt::format("from your own machine: ssh -L {0}:127.0.0.1:{0} {1}, then open the address there", port,
                   host_name()));
+}
+
+/// What an earlier server left when it was killed: halves of imports go, halves of deletions come back.
+Result<void> clear_up(const std::string& ledger) {
+  for (const std::string& project : store::list_projects(ledger)) {
+    NL_TRY(auto opened, store::Ledger::open(store::project_folder(ledger, project)));
+    NL_CHECK(opened.collect_garbage(false));
+  }
+  return {};
 }
 
 /// Two servers would keep the same promises twice. Held until the process ends.
@@ -216,6 +226,7 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
     return {};
   }
   NL_CHECK(be_the_only_one(ledger));
+  NL_CHECK(clear_up(ledger));
   const auto cores = std::max(2u, std::thread::hardware_concurrency());
   const size_t workers = command.workers > 0 ? static_cast<size_t>(command.workers) : cores;
   store::SqlWorkers sql_workers{

@@ -1,5 +1,8 @@
 #include "store/ledger.h"
 
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +24,7 @@ namespace nl::store {
 namespace {
 
 constexpr int kBusyMs = 30'000;
+constexpr char kDropped[] = "/dropped";  // in a folder aside: the files of a run that is being deleted
 
 /// Switching to WAL is refused at once while another process does the same, whatever the busy time: try
 /// again.
@@ -264,12 +268,43 @@ Result<std::string> Ledger::latest(int64_t back) {
 /// First the folder gets out of sight, at once, and then the state says that the run was touched: whoever
 /// brings the index up to date meanwhile either waits for our transaction or looks again, and never keeps a
 /// run that is gone.
+namespace {
+
+/// Takes the lock that the maker of the folder aside holds while it lives.
+bool is_abandoned(const std::string& aside) {
+  const int fd = ::open((aside + ".lock").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  const bool is_free = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+  ::close(fd);
+  return is_free;
+}
+
+/// Whoever was killed in the middle of a deletion has put the files aside, but the state still knows the run.
+void bring_back_dropped(const std::string& ledger, State& state) {
+  for (const std::string& name : list_folder(ledger + "/staging")) {
+    const std::string aside = fmt::format("{}/staging/{}", ledger, name);
+    if (!path_exists(aside + kDropped + "/run.json") || !is_abandoned(aside)) continue;
+    const auto document = shared_run_document(aside + kDropped + "/run.json");
+    if (!document) continue;
+    const std::string run_id = (**document)["run_id"];
+    const auto receipt = state.receipt(run_id);
+    if (receipt && *receipt) (void)rename_to_new(aside + kDropped, fmt::format("{}/runs/{}", ledger, run_id));
+  }
+}
+
+}  // namespace
+
 Result<void> Ledger::drop(const std::string& run_id, const std::function<Result<void>(State&)>& forget) {
   NL_CHECK(make_shared_folders(folder_ + "/staging"));
   NL_TRY(const FolderAside aside, FolderAside::create(folder_ + "/staging/"));
   NL_TRY(auto transaction, index_.transaction());
-  if (path_exists(run_folder(run_id))) NL_CHECK(rename_to_new(run_folder(run_id), aside.path() + "/dropped"));
-  NL_CHECK(forget(state_));
+  const bool has_files = path_exists(run_folder(run_id));
+  if (has_files) NL_CHECK(rename_to_new(run_folder(run_id), aside.path() + kDropped));
+  if (auto forgotten = forget(state_); !forgotten) {
+    // E.g. a full disk. The state still knows the run, so it must stay whole.
+    if (has_files) NL_CHECK(rename_to_new(aside.path() + kDropped, run_folder(run_id)));
+    return forgotten;
+  }
   NL_CHECK(index_.remove(run_id));
   return transaction.commit();
 }
@@ -285,6 +320,7 @@ Result<void> Ledger::delete_run(const std::string& run_id, const std::string& re
 Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   NL_CHECK(may_write());
   GcReport report;
+  bring_back_dropped(folder_, state_);
   report.stale_stagings = remove_abandoned(folder_ + "/staging/");
   for (const auto& id : list_folder(folder_ + "/runs")) {
     report.stale_stagings += remove_derived_left_overs(place_in_ledger(run_folder(id)).derived);

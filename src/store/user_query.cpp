@@ -204,8 +204,10 @@ bool is_native(duckdb_type type) {
 
 CellKind kind_of(duckdb_type type) {
   if (type == DUCKDB_TYPE_BOOLEAN) return CellKind::kBoolean;
-  if (type == DUCKDB_TYPE_DECIMAL || type == DUCKDB_TYPE_UHUGEINT) return CellKind::kNumber;
-  return is_native(type) && type != DUCKDB_TYPE_VARCHAR ? CellKind::kNumber : CellKind::kText;
+  if (type == DUCKDB_TYPE_FLOAT || type == DUCKDB_TYPE_DOUBLE) return CellKind::kDouble;
+  const bool is_wide = type == DUCKDB_TYPE_HUGEINT || type == DUCKDB_TYPE_UBIGINT;
+  if (type == DUCKDB_TYPE_DECIMAL || type == DUCKDB_TYPE_UHUGEINT || is_wide) return CellKind::kNumber;
+  return is_native(type) && type != DUCKDB_TYPE_VARCHAR ? CellKind::kInteger : CellKind::kText;
 }
 
 __extension__ typedef unsigned __int128 uint128;

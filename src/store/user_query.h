@@ -24,7 +24,8 @@ struct QueryLimits {
   std::function<void(int output)> confine = [](int) {};
 };
 
-enum class CellKind { kNumber, kBoolean, kText };
+/// kInteger fits into 64 bits with a sign; kNumber is any other that is not binary, such as a decimal.
+enum class CellKind { kInteger, kDouble, kNumber, kBoolean, kText };
 
 struct ResultColumn {
   std::string name;

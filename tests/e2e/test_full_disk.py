@@ -132,3 +132,24 @@ def test_writing_to_a_full_disk_says_so(full, make_trace):
     (full.ledger.parent / "filler").unlink()
     assert full("label", full.run, "a=b").code == OK
     assert full("verify", full.run, "--json").data["verified"]
+
+
+def test_a_run_that_cannot_be_deleted_stays_whole(full):
+    """Its files go aside first: they must come back when the state cannot be written."""
+    full.fill()
+    full("delete", full.run, "--reason", "a test", code=MISSING)
+    full("verify", full.run, code=OK)
+    (full.ledger.parent / "filler").unlink()
+    full("delete", full.run, "--reason", "a test", code=OK)
+    assert full.run_ids() == [full.other]
+
+
+def test_a_deletion_that_was_killed_half_way_is_undone(neurolens, small_run):
+    """The files are aside, the state still knows the run: the next clearing up brings them back."""
+    aside = neurolens.ledger / "staging" / "killed"
+    aside.mkdir(parents=True)
+    aside.with_name("killed.lock").touch()
+    (neurolens.ledger / "runs" / small_run).rename(aside / "dropped")
+    neurolens("gc")
+    neurolens("verify", small_run, code=OK)
+    assert not aside.exists()

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
@@ -67,6 +68,19 @@ def test_parquet_is_readable(neurolens, small_run):
     assert table["dur_ns"].to_pylist() == [trace_text.kernel_dur_ns(step) for step in range(10)] * 2
 
 
+def test_arrow_has_the_rows_of_parquet(neurolens, small_run):
+    """Many batches, NULL, text, and numbers that 64 bits do not hold."""
+    sql = ("SELECT i, i / 4 AS quarter, i % 3 = 0 AS third, CASE WHEN i % 7 > 0 THEN 'row ' || i END AS name FROM "
+           "(SELECT unnest(range(30000)) AS i) ORDER BY i")
+    arrow = pyarrow.ipc.open_stream(neurolens("query", small_run, sql, "--format", "arrow").bytes).read_all()
+    arrow.validate(full=True)
+    assert arrow.to_pylist() == parquet_table(neurolens("query", small_run, sql, "--format", "parquet")).to_pylist()
+    wide = neurolens("query", small_run, "SELECT 170141183460469231731687303715884105727::HUGEINT AS h", "--format", "arrow")
+    assert pyarrow.ipc.open_stream(wide.bytes).read_all().to_pylist() == [{"h": "170141183460469231731687303715884105727"}]
+    empty = pyarrow.ipc.open_stream(neurolens("query", small_run, "SELECT name FROM kernels WHERE false", "--format", "arrow").bytes).read_all()
+    assert empty.num_rows == 0 and empty.column_names == ["name"]
+
+
 def test_parquet_leaves_no_temporary_file(neurolens, small_run, tmp_path):
     temp = tmp_path / "temp"
     temp.mkdir()
@@ -121,7 +135,7 @@ def test_rows_beyond_the_limit_are_counted(neurolens, small_run):
     assert neurolens("query", small_run, sql).out.splitlines()[-1] == "200 of 12,345 rows; --limit 0 shows all"
     assert neurolens("query", small_run, sql, "--limit", "0").out.splitlines()[-1] == "12,345 rows"
     beyond = neurolens("query", small_run, "SELECT * FROM range(100001)").out.splitlines()[-1]
-    assert beyond == "200 of 100,001 rows; --format csv, json or parquet writes all"
+    assert beyond == "200 of 100,001 rows; --format csv, json, parquet or arrow writes all"
 
 
 @pytest.mark.parametrize("format_name", FORMATS)

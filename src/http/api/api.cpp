@@ -20,6 +20,7 @@ using nlohmann::json;
 constexpr size_t kTagLetters = 32;
 constexpr size_t kIdLetters = 64;
 constexpr char kHtml[] = "text/html; charset=utf-8";
+constexpr char kArrow[] = "application/vnd.apache.arrow.stream";
 // Pages have their own script and style, and no business with the server: they are strangers to its origin.
 constexpr char kPagePolicy[] =
     "sandbox allow-scripts allow-popups allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
@@ -53,6 +54,7 @@ std::string stream_type(const ops::Operation& operation, const json& parameters)
   if (format == "csv") return "text/csv; charset=utf-8";
   if (format == "json") return "application/json";
   if (format == "parquet") return "application/vnd.apache.parquet";
+  if (format == "arrow") return kArrow;
   return {};
 }
 
@@ -96,6 +98,7 @@ json with_accepted_format(const ops::Operation& operation, const Request& reques
   const std::string_view accept = request.header("accept");
   if (accept.starts_with("text/csv")) parameters["format"] = "csv";
   if (accept.starts_with("application/vnd.apache.parquet")) parameters["format"] = "parquet";
+  if (accept.starts_with(kArrow)) parameters["format"] = "arrow";
   return parameters;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/files.h"
+#include "base/path_text.h"
 #include "base/random.h"
 #include "base/sha256.h"
 #include "http/answers.h"
@@ -57,9 +58,9 @@ std::string escaped(std::string_view text) {
 std::string row_of(const json& run) {
   const std::string id = run["run_id"];
   return fmt::format(
-      "<tr><td><a "
-      "href=\"api/v1/show?run={}\"><code>{}</code></a></td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-      id, id.substr(0, 12), escaped(run.value("file_names", "")), escaped(run.value("format", "")),
+      "<tr><td><a href=\"api/v1/report?run={}&amp;format=html\"><code>{}</code></a></td>"
+      "<td>{}</td><td>{}</td><td>{}</td></tr>\n",
+      id, id.substr(0, 12), escaped(base_name(run.value("file_names", ""))), escaped(run.value("format", "")),
       escaped(ops::time_text(run.value("imported_at_ns", int64_t{0}))));
 }
 

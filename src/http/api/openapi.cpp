@@ -74,7 +74,8 @@ json answer_types(const ops::Operation& operation) {
       types["application/json"]["schema"] = {
           {"anyOf", json::array({types["application/json"]["schema"],
                                  {{"type", "array"}, {"items", {{"type", "object"}}}}})}};
-      types["text/csv"] = types["application/vnd.apache.parquet"] = plain_content();
+      types["text/csv"] = types["application/vnd.apache.parquet"] =
+          types["application/vnd.apache.arrow.stream"] = plain_content();
       break;
     case ops::Stream::kPage:
       types["text/html"] = types["application/xml"] = plain_content();

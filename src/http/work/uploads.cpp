@@ -26,6 +26,7 @@ using nlohmann::json;
 
 constexpr size_t kUploadIdBytes = 16;
 constexpr size_t kMostNameLetters = 160;
+constexpr int64_t kKeptShare = 20;
 constexpr int64_t kForgottenSeconds = int64_t{24} * 3600;
 
 bool is_id(const std::string& id) {
@@ -129,10 +130,12 @@ Result<void> Uploads::check_room(const UploadOwner& owner, int64_t bytes) const 
     if ((*document)["owner"] == owner.name) of_owner += announced;
   }
   struct statvfs disk {};
-  const int64_t available = ::statvfs(folder_.c_str(), &disk) == 0
-                                ? static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize) -
-                                      limits_.least_free_bytes
-                                : INT64_MAX;
+  const bool is_known = ::statvfs(folder_.c_str(), &disk) == 0;
+  const auto block = static_cast<int64_t>(disk.f_frsize);
+  // On a small disk a part of it stays free, not more than there is.
+  const int64_t kept =
+      std::min(limits_.least_free_bytes, static_cast<int64_t>(disk.f_blocks) * block / kKeptShare);
+  const int64_t available = is_known ? static_cast<int64_t>(disk.f_bavail) * block - kept : INT64_MAX;
   if (bytes > limits_.most_of_one_owner - of_owner || bytes > limits_.most_bytes - all)
     return Error{ErrorCode::kLimit, "too many bytes are on their way already",
                  "wait until they are imported, or remove an upload"};

@@ -31,7 +31,7 @@ struct UploadOwner {
 struct UploadLimits {
   int64_t most_bytes = int64_t{64} << 30;  ///< of all files together
   int64_t most_of_one_owner = int64_t{32} << 30;
-  int64_t least_free_bytes = int64_t{1} << 30;  ///< of the disk, which stays for the runs
+  int64_t least_free_bytes = int64_t{1} << 30;  ///< of the disk, or a twentieth of it: for the runs
   size_t most_files = 1024;                     ///< of one upload
 };
 

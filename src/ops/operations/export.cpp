@@ -245,7 +245,7 @@ const Operation& operation_export() {
       .use_when =
           "you want to move a run to another ledger, or see it in Perfetto, a flame graph or a tracing "
           "backend",
-      .not_when = "you want some rows of a run: query --format csv, json or parquet",
+      .not_when = "you want some rows of a run: query --format csv, json, parquet or arrow",
       .example = R"({"run": "@latest", "output": "run.json"})",
       .parameters = kParameters,
       .result = kResult,

@@ -8,6 +8,7 @@
 
 #include "ops/runs/named_analysis.h"
 #include "ops/text/text.h"
+#include "store/arrow_stream.h"
 #include "store/sql_workers.h"
 #include "store/user_query.h"
 
@@ -21,7 +22,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "sql": {"type": "string", "x-positional": 2, "x-prose": true, "description": "one SELECT over the tables that neurolens schema lists"},
-    "format": {"type": "string", "enum": ["table", "csv", "json", "parquet"], "description": "default: table"},
+    "format": {"type": "string", "enum": ["table", "csv", "json", "parquet", "arrow"], "description": "default: table; arrow: a stream of Apache Arrow, in which a number that 64 bits do not hold is text"},
     "limit": {"type": "integer", "minimum": 0, "maximum": 100000, "x-own-default": 200,
               "description": "largest number of rows in the table or the JSON answer, 0: 100,000; the answer says how many are left out; --format writes all"},
     "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600,
@@ -182,7 +183,7 @@ std::string rows_text(const json& data) {
   if (shown == all) return counted(all, "row");
   return fmt::format(
       "{} of {}; {}", grouped(shown), counted(all, "row"),
-      all > kMaxRowsInMemory ? "--format csv, json or parquet writes all" : "--limit 0 shows all");
+      all > kMaxRowsInMemory ? "--format csv, json, parquet or arrow writes all" : "--limit 0 shows all");
 }
 
 size_t bytes_of(std::span<const store::Cell> cells) {
@@ -222,7 +223,7 @@ Result<Outcome> collect(QueryRunner& runner, const store::OpenRun& run, const js
   if (left_out > 0) outcome.warnings.push_back("not shown: " + counted(left_out, "row"));
   if (bytes > kMaxBytesInMemory)
     outcome.warnings.emplace_back(
-        "an answer holds 64 MB of rows at most; --format csv, json or parquet gives all");
+        "an answer holds 64 MB of rows at most; --format csv, json, parquet or arrow gives all");
   return outcome;
 }
 
@@ -242,6 +243,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
     return Error{ErrorCode::kBadInput, "a stream has all rows", "put LIMIT into the statement"};
   if (format == "parquet") {
     NL_CHECK(runner.parquet(*open, sql));
+    return Outcome{};
+  }
+  if (format == "arrow") {
+    store::ArrowStream stream(context.bytes);
+    NL_CHECK(runner.rows(*open, sql,
+                         {[&](const auto& columns) { return stream.begin(columns); },
+                          [&](auto cells) { return stream.row(cells); }}));
+    NL_CHECK(stream.finish());
     return Outcome{};
   }
   RowStream rows(context, format);
