@@ -77,7 +77,8 @@ def test_arrow_has_the_rows_of_parquet(neurolens, small_run):
     assert arrow.to_pylist() == parquet_table(neurolens("query", small_run, sql, "--format", "parquet")).to_pylist()
     wide = neurolens("query", small_run, "SELECT 170141183460469231731687303715884105727::HUGEINT AS h", "--format", "arrow")
     assert pyarrow.ipc.open_stream(wide.bytes).read_all().to_pylist() == [{"h": "170141183460469231731687303715884105727"}]
-    empty = pyarrow.ipc.open_stream(neurolens("query", small_run, "SELECT name FROM kernels WHERE false", "--format", "arrow").bytes).read_all()
+    none = neurolens("query", small_run, "SELECT name FROM kernels WHERE false", "--format", "arrow")
+    empty = pyarrow.ipc.open_stream(none.bytes).read_all()
     assert empty.num_rows == 0 and empty.column_names == ["name"]
 
 
