@@ -4,25 +4,19 @@
 // broken promise is printed and traps.
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 
 #include "http/api/api.h"
 #include "http/encoding.h"
+#include "http/jobs/uploads.h"
 #include "http/parameters.h"
 #include "http/target.h"
-#include "http/work/uploads.h"
 #include "ops/door.h"
+#include "promise.h"
 #include "remote/address.h"
 
 namespace nl {
 namespace {
-
-void require(bool kept, const char* promise, std::string_view text) {
-  if (kept) return;
-  std::fprintf(stderr, "broken promise: %s\n%.*s\n", promise, static_cast<int>(text.size()), text.data());
-  __builtin_trap();
-}
 
 void check_target(std::string_view given) {
   const auto target = http::parse_target(given);

@@ -3,25 +3,19 @@
 // mapped back, and what goes into an export is UTF-8. A broken promise is printed and traps.
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 
 #include "base/demangle.h"
 #include "base/utf8.h"
 #include "exports/safe_utf8.h"
 #include "exports/timeline/json_annotations.h"
+#include "promise.h"
 #include "redact/letters.h"
 #include "redact/public_words.h"
 #include "redact/text_redactor.h"
 
 namespace nl {
 namespace {
-
-void require(bool kept, const char* promise, std::string_view text) {
-  if (kept) return;
-  std::fprintf(stderr, "broken promise: %s\n%.*s\n", promise, static_cast<int>(text.size()), text.data());
-  __builtin_trap();
-}
 
 /// Letters in a row that hold no capital behind a small letter, the shortest way to cut words.
 bool shows_only_public_words(std::string_view text) {

@@ -71,6 +71,10 @@ struct GlobalOptions {
   std::string color = "auto";
 };
 
+std::string ledger_of(const GlobalOptions& global) {
+  return global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
+}
+
 constexpr int64_t kBriefTokens = 1500;  // some 6,000 bytes
 
 /// A value as CLI11 stores it, before it becomes a JSON parameter of the operation.
@@ -226,8 +230,7 @@ json without_dash(const Operation& operation, json parameters) {
 class Call {
  public:
   Call(const GlobalOptions& global, std::string command) : global_(global) {
-    context_.ledger_folder =
-        global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
+    context_.ledger_folder = ledger_of(global);
     context_.face = ops::Face::kCli;
     context_.may = ops::Effect::kExec;
     context_.host_paths = true;
@@ -353,8 +356,7 @@ std::string footer() {
 
 /// Advice for users who have no run yet. It only looks at the folder and creates no ledger.
 std::string first_steps(const GlobalOptions& global) {
-  const std::string folder =
-      global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
+  const std::string folder = ledger_of(global);
   if (!folder.empty() && !list_folder(folder + "/runs").empty()) return "";
   return "\nThe ledger is empty. Start with one of\n"
          "  neurolens demo     simulated traces, analysed and compared in seconds; no network, no GPU\n"
@@ -542,10 +544,6 @@ int run_command(const Command& command, const GlobalOptions& global, const std::
   auto parameters = parameters_of(command.values, ops::parameters_schema(*command.operation));
   if (!parameters) return call.fail(command.operation->name, parameters.error());
   return call.run(*command.operation, *parameters, true);
-}
-
-std::string ledger_of(const GlobalOptions& global) {
-  return global.ledger.empty() ? store::Ledger::default_folder(Environment::of_process()) : global.ledger;
 }
 
 int run_serve(const CommandLine& line) {

@@ -10,10 +10,12 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "base/host_name.h"
 #include "base/random.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "http/wire/server.h"
+#include "ops/screen/browser.h"
 #include "store/ledger.h"
 #include "store/projects.h"
 #include "store/sql_workers.h"
@@ -30,12 +32,6 @@ bool is_loopback(const std::string& host) {
 
 bool is_everywhere(const std::string& host) {
   return host == "0.0.0.0" || host == "::";
-}
-
-std::string host_name() {
-  char name[256] = {};
-  (void)::gethostname(name, sizeof name - 1);
-  return name;
 }
 
 std::string in_address(const std::string& host) {
@@ -100,14 +96,6 @@ Result<std::function<void(const std::string&)>> access_log(const std::string& pa
     const std::string whole = line + "\n";
     (void)!::write(fd, whole.data(), whole.size());
   });
-}
-
-/// Over SSH the browser is on another machine.
-void say_tunnel(uint16_t port, const std::function<void(const std::string&)>& say) {
-  const std::string connection = Environment::of_process().get("SSH_CONNECTION");
-  if (connection.empty()) return;
-  say(fmt::format("from your own machine: ssh -L {0}:127.0.0.1:{0} {1}, then open the address there", port,
-                  host_name()));
 }
 
 /// What an earlier server left when it was killed: halves of imports go, halves of deletions come back.
@@ -272,7 +260,8 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
     say(fmt::format("serving {} at {}://{}:{}{}/{}", ledger, scheme,
                     in_address(is_everywhere(command.host) ? host_name() : command.host), port,
                     command.base_path, token.empty() ? "" : "?token=" + token));
-    say_tunnel(port, say);
+    const std::string tunnel = ops::tunnel_line(Environment::of_process(), port, principal);
+    if (!tunnel.empty()) say("from your own machine: " + tunnel + ", then open the address there");
     return routes;
   });
   jobs.close();

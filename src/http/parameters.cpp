@@ -1,7 +1,8 @@
 #include "http/parameters.h"
 
-#include <charconv>
 
+
+#include "base/decimal.h"
 #include "base/small_json.h"
 #include "base/text.h"
 
@@ -16,9 +17,7 @@ Error wrong_value(const std::string& name, const char* wanted) {
 
 Result<json> number_of(const std::string& name, const std::string& text) {
   int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, failed] = std::from_chars(text.data(), end, number);
-  if (failed != std::errc() || stopped != end) return wrong_value(name, "a whole number");
+  if (!parse_int64(text, number)) return wrong_value(name, "a whole number");
   return json(number);
 }
 

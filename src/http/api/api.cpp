@@ -1,7 +1,6 @@
 #include "http/api/api.h"
 
-#include <charconv>
-
+#include "base/decimal.h"
 #include "base/files.h"
 #include "base/path_text.h"
 #include "base/sha256.h"
@@ -123,9 +122,7 @@ Response wrong_method(std::string_view allowed, std::string_view operation) {
 
 std::optional<int64_t> whole(std::string_view text) {
   int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= 0 ? std::optional(number)
-                                                                                 : std::nullopt;
+  return parse_int64(text, number) && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
 std::string event_text(const std::string& name, const json& data, int64_t version) {
@@ -257,7 +254,7 @@ JobWork Api::import_work(const ops::Operation& operation, json parameters, const
                          const std::string& upload) const {
   return [this, &operation, parameters = std::move(parameters), caller,
           upload](const JobControl& control) mutable {
-    const auto paths = shop_.uploads->complete(owner_of(caller), upload);
+    const auto paths = shop_.uploads->files(owner_of(caller), upload);  // hashed before it was promised
     if (!paths) return failed(operation.name, paths.error());
     parameters[upload_parameter(operation)] = *paths;
     ops::Context context = import_context(operation, caller, upload);

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "http/jobs/jobs.h"
+#include "http/jobs/uploads.h"
 #include "http/message.h"
 #include "http/people/audit_log.h"
 #include "http/people/guard.h"
-#include "http/work/jobs.h"
-#include "http/work/uploads.h"
 #include "ops/operation.h"
 
 namespace nl::http {

@@ -9,6 +9,7 @@
 #include "http/answers.h"
 #include "ops/door.h"
 #include "ops/text/text.h"
+#include "report/escape.h"
 #include "store/ledger.h"
 #include "store/projects.h"
 
@@ -29,39 +30,14 @@ td { overflow-wrap: anywhere; } td:first-child, td:last-child { white-space: now
 code { font-family: ui-monospace, monospace; }
 )";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string row_of(const json& run) {
   const std::string id = run["run_id"];
   return fmt::format(
       "<tr><td><a href=\"api/v1/report?run={}&amp;format=html\"><code>{}</code></a></td>"
       "<td>{}</td><td>{}</td><td>{}</td></tr>\n",
-      id, id.substr(0, 12), escaped(base_name(run.value("file_names", ""))), escaped(run.value("format", "")),
-      escaped(ops::time_text(run.value("imported_at_ns", int64_t{0}))));
+      id, id.substr(0, 12), report::html(base_name(run.value("file_names", ""))),
+      report::html(run.value("format", "")),
+      report::html(ops::time_text(run.value("imported_at_ns", int64_t{0}))));
 }
 
 std::string page(const std::string& nonce, const std::string& lead, const std::string& rows) {

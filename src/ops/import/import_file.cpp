@@ -22,6 +22,7 @@
 #include "base/call_control.h"
 #include "base/checked_thread.h"
 #include "base/files.h"
+#include "base/host_name.h"
 #include "base/path_text.h"
 #include "base/redact.h"
 #include "base/sha256.h"
@@ -39,11 +40,6 @@ namespace {
 
 constexpr int kWriterMemoryMb = 200;
 constexpr size_t kSpansDerivedAtOnce = 1'000'000;
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 /// Adds the path to the message, unless it is there already.
 Error with_path(Error error, const std::string& path) {

@@ -1,9 +1,8 @@
 #include "ops/screen/browser.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "base/host_name.h"
 #include "base/path_text.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -73,9 +72,8 @@ bool made_of(const std::string& text, std::string_view characters) {
   return !text.empty() && text.find_first_not_of(characters) == std::string::npos;
 }
 
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "HOST";
+std::string typed_host_name() {
+  const std::string name = host_name();
   return made_of(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") ? name : "HOST";
 }
 
@@ -85,7 +83,7 @@ Address own_address(const Environment& around) {
   const auto fields = words_of(around.get("SSH_CONNECTION"), ' ');
   const bool known = fields.size() == 4 && made_of(fields[2], "0123456789abcdefABCDEF.:") &&
                      made_of(fields[3], "0123456789");
-  return known ? Address{fields[2], fields[3]} : Address{host_name()};
+  return known ? Address{fields[2], fields[3]} : Address{typed_host_name()};
 }
 
 }  // namespace
@@ -99,6 +97,15 @@ Result<std::vector<std::string>> browser_command(const Environment& around, cons
   if (!program.empty()) return std::vector<std::string>{program, page};
   return Error{ErrorCode::kUnavailable, "there is a screen, but no " + opener + " to open pages with",
                "name a browser with BROWSER=PROGRAM; the page is " + page};
+}
+
+std::string tunnel_line(const Environment& around, int port, const std::string& user) {
+  if (around.get("SSH_CONNECTION").empty()) return {};
+  const Address address = own_address(around);
+  const std::string other_port = address.port == "22" ? "" : "-p " + address.port + " ";
+  const std::string number = std::to_string(port);
+  return "ssh -L " + number + ":127.0.0.1:" + number + " " + other_port +
+         shell_word(user + "@" + address.host);
 }
 
 /// scp of different ages reads a path with blanks differently; ssh always gives it to a shell.

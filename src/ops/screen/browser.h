@@ -14,6 +14,9 @@ namespace nl::ops {
 /// where there is no screen, as over ssh; `unavailable` where there should be such a program and is none.
 Result<std::vector<std::string>> browser_command(const Environment& surroundings, const std::string& page);
 
+/// What makes a port of this machine one of the caller's own; empty where the caller is not here by ssh.
+std::string tunnel_line(const Environment& surroundings, int port, const std::string& user);
+
 /// What brings the page from here to another machine, as far as this one knows how it is reached.
 std::string fetch_line(const Environment& surroundings, const std::string& page, const std::string& user);
 

@@ -1,4 +1,4 @@
-#include "http/work/uploads.h"
+#include "http/jobs/uploads.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -203,7 +203,7 @@ Result<void> Uploads::write(const UploadOwner& owner, const std::string& id, siz
   return append(path, offset, bytes);
 }
 
-Result<std::vector<std::string>> Uploads::complete(const UploadOwner& owner, const std::string& id) const {
+Result<std::vector<std::string>> Uploads::files(const UploadOwner& owner, const std::string& id) const {
   NL_TRY(const json found, document(owner, id));
   if (path_exists(folder_of(id) + "/answer.json"))
     return Error{ErrorCode::kConflict, "the upload was imported already",
@@ -211,17 +211,24 @@ Result<std::vector<std::string>> Uploads::complete(const UploadOwner& owner, con
   std::vector<std::string> paths;
   for (size_t i = 0; i < found["files"].size(); i++) {
     const json& file = found["files"][i];
-    const std::string path = path_of(id, i, file);
-    if (size_of(path) != file["bytes"].get<int64_t>() || !path_exists(path))
-      return Error{ErrorCode::kBadInput, "a file is not complete: " + base_name(path),
+    paths.push_back(path_of(id, i, file));
+    if (size_of(paths[i]) != file["bytes"].get<int64_t>() || !path_exists(paths[i]))
+      return Error{ErrorCode::kBadInput, "a file is not complete: " + base_name(paths[i]),
                    "send the rest of it first"};
-    if (file.contains("sha256")) {
-      NL_TRY(const std::string hash, sha256_of_file(path));
-      if (hash != file["sha256"].get<std::string>())
-        return Error{ErrorCode::kBadInput, "a file does not have the announced sha256: " + base_name(path),
-                     "send it again"};
-    }
-    paths.push_back(path);
+  }
+  return paths;
+}
+
+Result<std::vector<std::string>> Uploads::complete(const UploadOwner& owner, const std::string& id) const {
+  NL_TRY(const json found, document(owner, id));
+  NL_TRY(auto paths, files(owner, id));
+  for (size_t i = 0; i < paths.size(); i++) {
+    const json& file = found["files"][i];
+    if (!file.contains("sha256")) continue;
+    NL_TRY(const std::string hash, sha256_of_file(paths[i]));
+    if (hash != file["sha256"].get<std::string>())
+      return Error{ErrorCode::kBadInput, "a file does not have the announced sha256: " + base_name(paths[i]),
+                   "send it again"};
   }
   return paths;
 }

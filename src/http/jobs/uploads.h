@@ -46,7 +46,9 @@ class Uploads {
   /// Writes at `offset`, which must be where the file ends so far: conflict otherwise.
   Result<void> write(const UploadOwner& owner, const std::string& id, size_t file, int64_t offset,
                      std::string_view bytes);
-  /// Paths of its files, if all are there and have the announced hashes.
+  /// Paths of its files, if all are there with all their bytes.
+  Result<std::vector<std::string>> files(const UploadOwner& owner, const std::string& id) const;
+  /// The same, if they also have the announced hashes.
   Result<std::vector<std::string>> complete(const UploadOwner& owner, const std::string& id) const;
   Result<void> remove(const UploadOwner& owner, const std::string& id);
 

@@ -1,4 +1,4 @@
-#include "http/work/jobs.h"
+#include "http/jobs/jobs.h"
 
 #include <atomic>
 
