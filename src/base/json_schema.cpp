@@ -1,5 +1,7 @@
 #include "base/json_schema.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 
 #pragma GCC diagnostic push
@@ -122,6 +124,13 @@ std::vector<JsonFault> faults_of(valijson::ValidationResults& results, const jso
 }
 
 }  // namespace
+
+bool requires_member(const json& schema, std::string_view name) {
+  const auto names = schema.find("required");
+  if (names == schema.end()) return false;
+  return std::any_of(names->begin(), names->end(),
+                     [&](const json& one) { return one.get_ref<const std::string&>() == name; });
+}
 
 std::string pointer_step(std::string_view name) {
   std::string step = "/";

@@ -21,6 +21,8 @@ struct JsonFault {
 std::string fault_text(const JsonFault& fault);
 /// A member name or an index as a step of a JSON pointer.
 std::string pointer_step(std::string_view name);
+/// Whether an object that follows the schema must have this member.
+bool requires_member(const nlohmann::json& schema, std::string_view name);
 
 class JsonSchema {
  public:

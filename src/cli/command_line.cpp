@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/json_schema.h"
 #include "base/redact.h"
 #include "base/safe_text.h"
 #include "base/text.h"
@@ -123,19 +124,15 @@ void add_option(CLI::App& command, const std::string& name, const json& property
 /// Positionals in their order, then the rest by name.
 void add_parameters(CLI::App& command, const json& schema, RawValues& values) {
   std::map<int, std::string> positionals;
-  const auto required = schema.value("required", json::array());
-  const auto is_required = [&](const std::string& name) {
-    return std::find(required.begin(), required.end(), name) != required.end();
-  };
   for (const auto& [name, property] : schema["properties"].items()) {
     if (property.contains("x-positional")) positionals[property["x-positional"].get<int>()] = name;
   }
   for (const auto& [order, name] : positionals) {
-    add_option(command, name, schema["properties"][name], is_required(name), values[name]);
+    add_option(command, name, schema["properties"][name], requires_member(schema, name), values[name]);
   }
   for (const auto& [name, property] : schema["properties"].items()) {
     if (!property.contains("x-positional"))
-      add_option(command, name, property, is_required(name), values[name]);
+      add_option(command, name, property, requires_member(schema, name), values[name]);
   }
 }
 

@@ -1,7 +1,5 @@
 #include "http/parameters.h"
 
-
-
 #include "base/decimal.h"
 #include "base/small_json.h"
 #include "base/text.h"

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/json_schema.h"
 #include "base/utf8.h"
 #include "ops/envelope.h"
 
@@ -52,11 +53,6 @@ const json* schema_of_row(const json* schema) {
   return schema != nullptr && schema->contains("items") ? &(*schema)["items"] : nullptr;
 }
 
-bool is_required(const json& schema, const std::string& key) {
-  const json required = schema.value("required", json::array());
-  return std::find(required.begin(), required.end(), key) != required.end();
-}
-
 // ---- Places in an answer
 
 /// What may be done to a value.
@@ -81,7 +77,8 @@ Means means_of(const Place& place) {
       (*way)["additionalProperties"].is_object())
     return Means::kEntries;
   if (place.parent == nullptr || !place.value->is_structured()) return Means::kNone;  // single figures stay
-  if (place.parent_schema != nullptr && !is_required(*place.parent_schema, place.key)) return Means::kErase;
+  if (place.parent_schema != nullptr && !requires_member(*place.parent_schema, place.key))
+    return Means::kErase;
   return place.schema != nullptr && allows_null(*place.schema) ? Means::kNull : Means::kNone;
 }
 

@@ -1,5 +1,6 @@
 // OpenAPI 3.1 from the registry of operations.
 
+#include "base/json_schema.h"
 #include "http/api/api.h"
 #include "ops/envelope.h"
 
@@ -18,10 +19,9 @@ bool is_host_path(const json& property) {
 
 json query_parameters(const json& schema) {
   json out = json::array();
-  const json required = schema.value("required", json::array());
   for (const auto& [name, property] : schema["properties"].items()) {
     json one = {{"name", name}, {"in", "query"}, {"schema", property}};
-    one["required"] = std::find(required.begin(), required.end(), name) != required.end();
+    one["required"] = requires_member(schema, name);
     if (property.contains("description")) {
       one["description"] = property["description"];
       one["schema"].erase("description");
