@@ -71,6 +71,10 @@ find_library(YAML_LIBRARY NAMES libyaml-cpp.a yaml-cpp REQUIRED)
 add_library(yaml INTERFACE)
 target_link_libraries(yaml INTERFACE ${YAML_LIBRARY})
 
+find_library(CMARK_LIBRARY NAMES libcmark.a cmark REQUIRED)
+add_library(cmark INTERFACE)
+target_link_libraries(cmark INTERFACE ${CMARK_LIBRARY})
+
 find_library(RE2_LIBRARY NAMES libre2.a re2 REQUIRED)
 add_library(re2 INTERFACE)
 target_link_libraries(re2 INTERFACE ${RE2_LIBRARY} Threads::Threads)

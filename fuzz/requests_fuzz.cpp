@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <string>
 
+#include "base/base64.h"
+#include "base/small_json.h"
 #include "http/api/api.h"
 #include "http/encoding.h"
 #include "http/jobs/uploads.h"
 #include "http/parameters.h"
+#include "http/people/id_token.h"
+#include "http/people/sign_in.h"
 #include "http/target.h"
 #include "ops/door.h"
 #include "promise.h"
@@ -74,6 +78,33 @@ void check_encodings(std::string_view given) {
   (void)http::encoded(response, request);
 }
 
+/// Nobody but the provider can make a token that is believed. Keys: one that the provider has, and any text.
+void check_id_tokens(std::string_view given) {
+  static const nlohmann::json kKeys =
+      nlohmann::json::parse(R"({"keys": [{"kty": "EC", "crv": "P-256", "kid": "a",
+    "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]})");
+  const http::ExpectedToken expected{"https://id.example.com", "lens", "nonce", 1'700'000'000};
+  require(!http::checked_claims(given, kKeys, expected), "only the provider makes tokens", given);
+  const size_t half = given.find('\0');
+  const nlohmann::json keys =
+      half == std::string_view::npos ? nlohmann::json() : parse_small_json(given.substr(half + 1));
+  (void)http::checked_claims(given.substr(0, half), keys, expected);
+  for (const std::string_view header :
+       {R"({"alg":"ES256","kid":"a"})", R"({"alg":"none"})", R"({"alg":"RS256"})"})
+    require(!http::checked_claims(
+                base64url(header) + "." + base64url(given) + "." + base64url(given.substr(0, 64)), kKeys,
+                expected),
+            "only the provider makes tokens", given);
+  const std::string path = http::own_path(given);
+  const bool is_own =
+      path.starts_with('/') && !path.starts_with("//") && path.find('\\') == std::string::npos;
+  require(is_own && http::own_path(path) == path, "nobody is sent to another site", given);
+  const auto bytes = bytes_of_base64url(given);
+  require(!bytes || base64url(*bytes) == given, "base64url has one way to write bytes", given);
+  if (const auto grants = store::grants_of_text(given))
+    require(store::grants_text(*grants) == given, "grants are written as they are read", given);
+}
+
 }  // namespace
 }  // namespace nl
 
@@ -83,5 +114,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   nl::check_names(given);
   nl::check_parameters(given);
   nl::check_encodings(given);
+  nl::check_id_tokens(given);
   return 0;
 }

@@ -1,9 +1,9 @@
 #include "base/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
-
-extern char** environ;  // NOLINT: POSIX gives no header for it
 
 namespace nl {
 namespace {

@@ -49,6 +49,15 @@ std::string sha256_hex(std::string_view text) {
   return hash.hex();
 }
 
+std::string sha256_bytes(std::string_view text) {
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest.data()), &size, EVP_sha256(),
+             nullptr);
+  digest.resize(size);
+  return digest;
+}
+
 std::string hmac_sha256(std::string_view key, std::string_view text) {
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned size = 0;

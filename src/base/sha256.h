@@ -27,6 +27,8 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view text);
+/// The same as 32 bytes.
+std::string sha256_bytes(std::string_view text);
 /// Two lower-case digits a byte.
 std::string hex_of(std::string_view bytes);
 /// HMAC-SHA-256 (RFC 2104), 32 bytes: nobody without the key can tell what text it is of.

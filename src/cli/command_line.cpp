@@ -268,7 +268,8 @@ class Call {
     return outcome->exit_code;
   }
 
-  int fail(std::string_view operation, const Error& error) {
+  int fail(std::string_view operation, const Error& given) {
+    const Error error = in_our_words(given);  // a server may have said it
     const std::string hint = ops::hint_of(error, spelled);
     if (global_.json)
       (void)write_stdout(ops::compact_json(ops::error_envelope(operation, error, spelled)) + "\n");
@@ -286,7 +287,7 @@ class Call {
     bar_.clear();
     if (!answered && interrupted != 0) return stopped();
     if (!answered) return fail(operation.name, answered.error());
-    if (std::fflush(stdout) == 0) return 0;
+    if (std::fflush(stdout) == 0) return *answered;
     return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});
   }
 

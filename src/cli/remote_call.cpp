@@ -1,6 +1,7 @@
 #include "cli/remote_call.h"
 
 #include "base/files.h"
+#include "base/json_schema.h"
 #include "cli/spelling.h"
 #include "ops/envelope.h"
 #include "remote/server.h"
@@ -17,6 +18,10 @@ Error stays_here(const std::string& path, const std::string& address) {
                "a file of this machine is not sent to a server: " + path,
                "send it first: {}",
                {ops::suggested("push", {{"runs", json::array({path})}, {"to", address}})}};
+}
+
+Error no_answer() {
+  return Error{ErrorCode::kUnavailable, "the server gave no answer", "is it a NeuroLens server?"};
 }
 
 /// The address without the token that may stand in it.
@@ -55,6 +60,17 @@ size_t end_of_object(std::string_view text, size_t begin) {
   return std::string_view::npos;
 }
 
+/// A newer server may suggest what is not known here.
+bool is_known(const SuggestedCall& call) {
+  const ops::Operation* const operation = ops::find_operation(call.operation);
+  const json parameters = json::parse(call.parameters, nullptr, false);
+  if (operation == nullptr || !parameters.is_object()) return false;
+  const JsonSchema schema(ops::parameters_schema(*operation).dump(), "a suggestion");
+  return schema.validate(parameters).has_value();
+}
+
+}  // namespace
+
 /// Calls that the server suggests, in the words of the command line.
 std::string in_our_words(std::string text) {
   for (size_t at = text.find(kSpelledStart); at != std::string::npos; at = text.find(kSpelledStart, at + 1)) {
@@ -63,15 +79,29 @@ std::string in_our_words(std::string text) {
     const size_t end = object == std::string::npos ? object : end_of_object(text, object + 1);
     if (end == std::string::npos) continue;
     const SuggestedCall call{text.substr(name, object - name), text.substr(object + 1, end - object - 1)};
-    if (ops::find_operation(call.operation) == nullptr || !json::accept(call.parameters)) continue;
-    text.replace(at, end - at, spelled(call));
+    if (is_known(call)) text.replace(at, end - at, spelled(call));
   }
   return text;
 }
 
+Error in_our_words(Error error) {
+  if (!error.calls.empty()) return error;
+  error.hint = in_our_words(error.hint);
+  const bool is_for_programs = error.hint.find("/api/v1") != std::string::npos;
+  if (is_for_programs) error.hint.clear();
+  return error;
+}
+
+namespace {
+
 json in_our_words(json envelope) {
   for (const char* key : {"next", "warnings"}) {
-    for (json& line : envelope[key]) line = in_our_words(line.get<std::string>());
+    json lines = json::array();
+    const json said = envelope.value(key, json::array());
+    for (const json& line : said.is_array() ? said : json::array()) {
+      if (line.is_string()) lines.push_back(cli::in_our_words(line.get<std::string>()));
+    }
+    envelope[key] = std::move(lines);
   }
   return envelope;
 }
@@ -97,14 +127,17 @@ bool is_between_ledgers(const ops::Operation& operation) {
   return operation.name == "push" || operation.name == "pull";
 }
 
-Result<void> ask_server(const std::string& address, const ops::Operation& operation, const json& parameters,
-                        bool as_json, Result<void> (*write)(std::string_view)) {
+Result<int> ask_server(const std::string& address, const ops::Operation& operation, const json& parameters,
+                       bool as_json, Result<void> (*write)(std::string_view)) {
   const std::string name(operation.name);
   if (!operation.reach.http)
     return Error{ErrorCode::kUnsupported, name + " works only on a ledger of this machine",
                  "leave out --ledger, or name a folder"};
   NL_TRY(auto server, remote::Server::at(address, Environment::of_process()));
-  if (name == "export" && parameters.contains("output")) return receive_file(server, operation, parameters);
+  if (name == "export" && parameters.contains("output")) {
+    NL_CHECK(receive_file(server, operation, parameters));
+    return 0;
+  }
   NL_CHECK(check_paths(operation, parameters, address));
   if (!as_json && operation.stream == ops::Stream::kNone) {
     std::string text;
@@ -112,11 +145,18 @@ Result<void> ask_server(const std::string& address, const ops::Operation& operat
       text += bytes;
       return Result<void>();
     }));
-    return write(in_our_words(std::move(text)));
+    if (text.empty()) return no_answer();
+    NL_CHECK(write(cli::in_our_words(std::move(text))));
+    return server.exit_code();
   }
-  if (!as_json) return server.stream(name, parameters, "text/plain", write);
+  if (!as_json) {
+    NL_CHECK(server.stream(name, parameters, "text/plain", write));
+    return server.exit_code();
+  }
   NL_TRY(json envelope, server.call(name, parameters));
-  return write(ops::compact_json(in_our_words(std::move(envelope))) + "\n");
+  if (!envelope.contains("data")) return no_answer();
+  NL_CHECK(write(ops::compact_json(in_our_words(std::move(envelope))) + "\n"));
+  return server.exit_code();
 }
 
 }  // namespace nl::cli

@@ -13,9 +13,13 @@ namespace nl::cli {
 /// Does it work on a ledger of this machine, whatever server it asks?
 bool is_between_ledgers(const ops::Operation& operation);
 
-/// Writes what the server answers: its envelope, or text for people.
-Result<void> ask_server(const std::string& address, const ops::Operation& operation,
-                        const nlohmann::json& parameters, bool as_json,
-                        Result<void> (*write)(std::string_view));
+/// Writes what the server answers: its envelope, or text for people. What this process should end with.
+Result<int> ask_server(const std::string& address, const ops::Operation& operation,
+                       const nlohmann::json& parameters, bool as_json,
+                       Result<void> (*write)(std::string_view));
+
+/// What a server suggests, as commands; hints for programs alone are left out.
+Error in_our_words(Error error);
+std::string in_our_words(std::string text);
 
 }  // namespace nl::cli

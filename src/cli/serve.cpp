@@ -5,7 +5,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <map>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "base/environment.h"
@@ -26,10 +28,6 @@ namespace {
 constexpr size_t kTokenBytes = 24;
 constexpr size_t kWaitingJobs = 1000;
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 bool is_everywhere(const std::string& host) {
   return host == "0.0.0.0" || host == "::";
 }
@@ -38,16 +36,27 @@ std::string in_address(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
+/// A variable of the environment has several values in one text.
+std::vector<std::string> each_of(const std::vector<std::string>& given, char between) {
+  std::vector<std::string> out;
+  for (const std::string& listed : given) {
+    for (const std::string& one : split(listed, between)) {
+      if (!one.empty()) out.push_back(one);
+    }
+  }
+  return out;
+}
+
+/// Names of groups may have blanks.
+std::vector<std::string> groups_given(const ServeCommand& command) {
+  return each_of(command.sign_in_groups, ';');
+}
+
 /// Names that clients may know the server by. A socket in the file system has none.
 std::vector<std::string> host_names(const ServeCommand& command, uint16_t port) {
   std::vector<std::string> names;
   if (!command.unix_socket.empty()) return names;
-  std::vector<std::string> hosts;
-  for (const std::string& listed : command.names) {  // a variable of the environment has several in one text
-    for (const std::string& name : split(listed, ' ')) {
-      if (!name.empty()) hosts.push_back(name);
-    }
-  }
+  std::vector<std::string> hosts = each_of(command.names, ' ');
   const std::vector<std::string> given = hosts;
   const auto is_given = [&](const std::string& host) {
     return std::find(given.begin(), given.end(), host) != given.end();
@@ -65,8 +74,50 @@ std::vector<std::string> host_names(const ServeCommand& command, uint16_t port) 
   return names;
 }
 
+/// Null if people have tokens alone.
+Result<std::unique_ptr<http::SignIn>> sign_in_of(const ServeCommand& command) {
+  const bool has_rest = !command.sign_in_client.empty() || !command.sign_in_secret_file.empty() ||
+                        !command.sign_in_groups.empty();
+  if (command.sign_in_issuer.empty() && !has_rest) return std::unique_ptr<http::SignIn>();
+  if (command.sign_in_issuer.empty() || command.sign_in_client.empty() || groups_given(command).empty())
+    return Error{ErrorCode::kBadInput,
+                 "--sign-in-issuer, --sign-in-client and --sign-in-group belong together",
+                 "e.g. --sign-in-issuer https://id.example.com --sign-in-client neurolens --sign-in-group "
+                 "perf=write:main"};
+  if (command.no_token || !command.unix_socket.empty())
+    return Error{ErrorCode::kBadInput, "nobody needs to sign in with --no-token or on a socket"};
+  NL_CHECK(http::check_issuer(command.sign_in_issuer));
+  http::SignInOptions options;
+  options.provider = {command.sign_in_issuer, command.sign_in_client, {}};
+  if (!command.sign_in_secret_file.empty()) {
+    NL_TRY(const std::string secret, read_file(command.sign_in_secret_file));
+    options.provider.secret = std::string(trimmed(secret));
+    if (options.provider.secret.empty())
+      return Error{ErrorCode::kBadInput, "there is no secret in " + command.sign_in_secret_file};
+  }
+  for (const std::string& group : groups_given(command)) NL_CHECK(http::add_group(group, options.groups));
+  options.groups_claim = command.sign_in_groups_claim;
+  options.hours = command.sign_in_hours;
+  options.base_path = command.base_path;
+  options.behind_proxy = command.behind_proxy;
+  return std::make_unique<http::SignIn>(std::move(options));
+}
+
+/// Projects that people come to by their groups are there before them.
+Result<void> make_projects(const ServeCommand& command, const std::string& ledger) {
+  std::map<std::string, std::vector<store::Grant>> groups;
+  for (const std::string& group : groups_given(command)) NL_CHECK(http::add_group(group, groups));
+  for (const auto& [group, grants] : groups) {
+    for (const store::Grant& grant : grants) {
+      if (grant.project != store::kAllProjects)
+        NL_CHECK(store::Ledger::open(store::project_folder(ledger, grant.project)));
+    }
+  }
+  return {};
+}
+
 Result<void> check(const ServeCommand& command, const std::string& ledger) {
-  const bool is_private = !command.unix_socket.empty() || is_loopback(command.host);
+  const bool is_private = !command.unix_socket.empty() || is_this_machine(command.host);
   if (!is_private && command.certificate.empty() && !command.behind_proxy)
     return Error{ErrorCode::kPermission, "other machines are served only with TLS or behind a proxy",
                  "give --certificate and --certificate-key, or --behind-proxy; or serve on 127.0.0.1, and "
@@ -83,6 +134,8 @@ Result<void> check(const ServeCommand& command, const std::string& ledger) {
   if (command.check && !path_exists(ledger))
     return Error{ErrorCode::kNotFound, "there is no ledger yet: " + ledger, "neurolens serve makes it"};
   NL_CHECK(store::Ledger::open(ledger));
+  NL_TRY(const auto sign_in, sign_in_of(command));
+  if (command.check && sign_in) NL_CHECK(sign_in->provider().check());
   return {};
 }
 
@@ -116,6 +169,53 @@ Result<void> be_the_only_one(const std::string& ledger) {
   ::close(fd);
   return Error{ErrorCode::kConflict, "another server has this ledger already: " + ledger,
                "use that one, or serve another ledger"};
+}
+
+Result<http::ServerOptions> server_options(const ServeCommand& command, size_t light_workers,
+                                           size_t heavy_workers) {
+  http::ServerOptions options;
+  options.host = command.host == "localhost" ? "127.0.0.1" : command.host;
+  options.port = static_cast<uint16_t>(command.port);
+  options.unix_socket = command.unix_socket;
+  options.certificate = command.certificate;
+  options.certificate_key = command.certificate_key;
+  options.base_path = command.base_path;
+  options.behind_proxy = command.behind_proxy;
+  options.light_workers = light_workers;
+  options.heavy_workers = heavy_workers;
+  NL_TRY(options.access_log, access_log(command.access_log));
+  return options;
+}
+
+http::GuardOptions guard_options(const ServeCommand& command, const std::string& ledger,
+                                 const std::string& principal, uint16_t port) {
+  http::GuardOptions guard;
+  guard.ledger_folder = ledger;
+  guard.needs_token = !command.no_token && command.unix_socket.empty();
+  if (guard.needs_token) guard.start_token = hex_of(random_bytes(kTokenBytes));
+  guard.owner = principal;
+  guard.hosts = host_names(command, port);
+  guard.base_path = command.base_path;
+  guard.has_sign_in = !command.sign_in_issuer.empty();
+  guard.behind_proxy = command.behind_proxy;
+  guard.most_per_second = command.rate;
+  return guard;
+}
+
+/// The ready line, and how to come from another machine.
+void say_where(const ServeCommand& command, const std::string& ledger, const std::string& principal,
+               uint16_t port, const std::string& token, const std::function<void(const std::string&)>& say) {
+  if (command.no_token) say("warning: every program and user of this machine may read and change the ledger");
+  if (!command.unix_socket.empty()) {
+    say(fmt::format("serving {} on {}", ledger, command.unix_socket));
+    return;
+  }
+  const std::string scheme = command.certificate.empty() ? "http" : "https";
+  say(fmt::format("serving {} at {}://{}:{}{}/{}", ledger, scheme,
+                  in_address(is_everywhere(command.host) ? host_name() : command.host), port,
+                  command.base_path, token.empty() ? "" : "?token=" + token));
+  const std::string tunnel = ops::tunnel_line(Environment::of_process(), port, principal);
+  if (!tunnel.empty()) say("from your own machine: " + tunnel + ", then open the address there");
 }
 
 }  // namespace
@@ -174,6 +274,31 @@ void add_serve_options(CLI::App& app, ServeCommand& command) {
       ->type_name("N")
       ->envname("NEUROLENS_SERVE_UPLOAD_GB")
       ->capture_default_str();
+  app.add_option("--sign-in-issuer", command.sign_in_issuer,
+                 "let people sign in by OpenID Connect: address of the provider")
+      ->type_name("URL")
+      ->envname("NEUROLENS_SERVE_SIGN_IN_ISSUER");
+  app.add_option("--sign-in-client", command.sign_in_client, "what the provider calls this server")
+      ->type_name("ID")
+      ->envname("NEUROLENS_SERVE_SIGN_IN_CLIENT");
+  app.add_option("--sign-in-secret-file", command.sign_in_secret_file,
+                 "file with the secret that the provider gave this server")
+      ->type_name("FILE")
+      ->envname("NEUROLENS_SERVE_SIGN_IN_SECRET_FILE");
+  app.add_option("--sign-in-group", command.sign_in_groups,
+                 "what people of a group may do, e.g. perf=write:main, leads=admin:*; may be repeated")
+      ->type_name("GROUP=ROLE:PROJECT")
+      ->envname("NEUROLENS_SERVE_SIGN_IN_GROUP");
+  app.add_option("--sign-in-groups-claim", command.sign_in_groups_claim,
+                 "where the provider says which groups somebody is in")
+      ->type_name("NAME")
+      ->envname("NEUROLENS_SERVE_SIGN_IN_GROUPS_CLAIM")
+      ->capture_default_str();
+  app.add_option("--sign-in-hours", command.sign_in_hours, "hours until people must sign in again")
+      ->check(CLI::Range(1, 720))
+      ->type_name("N")
+      ->envname("NEUROLENS_SERVE_SIGN_IN_HOURS")
+      ->capture_default_str();
   app.add_flag("--check", command.check, "only check the settings and the ledger");
   app.add_option("--config", command.config,
                  "file with these settings, one NAME=VALUE a line, e.g. port=8470")
@@ -184,6 +309,10 @@ void add_serve_options(CLI::App& app, ServeCommand& command) {
 Result<void> read_settings(CLI::App& app, const ServeCommand& command) {
   if (command.config.empty()) return {};
   NL_TRY(const std::string text, read_file(command.config));
+  std::set<const CLI::Option*> given;  // by flags and variables, which go before the file
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() > 0) given.insert(option);
+  }
   for (const std::string& line : split(text, '\n')) {
     const std::string_view setting = trimmed(line);
     if (setting.empty() || setting.starts_with('#')) continue;
@@ -195,7 +324,7 @@ Result<void> read_settings(CLI::App& app, const ServeCommand& command) {
     if (option == nullptr)
       return Error{ErrorCode::kBadInput, "there is no such setting: " + name,
                    "neurolens serve --help lists them, without --"};
-    if (option->count() > 0) continue;
+    if (given.contains(option)) continue;
     try {
       option->add_result(value);
       option->run_callback();
@@ -215,6 +344,7 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
   }
   NL_CHECK(be_the_only_one(ledger));
   NL_CHECK(clear_up(ledger));
+  NL_CHECK(make_projects(command, ledger));
   const auto cores = std::max(2u, std::thread::hardware_concurrency());
   const size_t workers = command.workers > 0 ? static_cast<size_t>(command.workers) : cores;
   store::SqlWorkers sql_workers{
@@ -224,44 +354,17 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
                                               .most_of_one_owner = int64_t{command.upload_gb} << 30});
   std::shared_ptr<http::Routes> kept;  // until the last job, which works for it, has ended
   http::Jobs jobs(static_cast<size_t>(command.jobs), kWaitingJobs);
-  http::ServerOptions options;
-  options.host = command.host == "localhost" ? "127.0.0.1" : command.host;
-  options.port = static_cast<uint16_t>(command.port);
-  options.unix_socket = command.unix_socket;
-  options.certificate = command.certificate;
-  options.certificate_key = command.certificate_key;
-  options.base_path = command.base_path;
-  options.behind_proxy = command.behind_proxy;
-  options.light_workers = cores;
-  options.heavy_workers = workers;
-  NL_TRY(options.access_log, access_log(command.access_log));
+  NL_TRY(const http::ServerOptions options, server_options(command, cores, workers));
   const auto served = http::serve(options, [&](uint16_t port) -> Result<std::shared_ptr<http::Routes>> {
-    http::GuardOptions guard;
-    guard.ledger_folder = ledger;
-    guard.needs_token = !command.no_token && command.unix_socket.empty();
-    if (guard.needs_token) guard.start_token = hex_of(random_bytes(kTokenBytes));
-    guard.owner = principal;
-    guard.hosts = host_names(command, port);
-    guard.base_path = command.base_path;
-    guard.behind_proxy = command.behind_proxy;
-    guard.most_per_second = command.rate;
+    http::GuardOptions guard = guard_options(command, ledger, principal, port);
     const std::string token = guard.start_token;
     NL_TRY(auto made, http::Guard::make(std::move(guard)));
+    NL_TRY(auto sign_in, sign_in_of(command));
     auto routes = std::make_shared<http::Routes>(
-        http::Shop{ledger, &sql_workers, &audit, &jobs, &uploads, command.base_path}, std::move(made));
+        http::Shop{ledger, &sql_workers, &audit, &jobs, &uploads, command.base_path, sign_in != nullptr},
+        std::move(made), std::move(sign_in));
     kept = routes;
-    if (command.no_token)
-      say("warning: every program and user of this machine may read and change the ledger");
-    if (!command.unix_socket.empty()) {
-      say(fmt::format("serving {} on {}", ledger, command.unix_socket));
-      return routes;
-    }
-    const std::string scheme = command.certificate.empty() ? "http" : "https";
-    say(fmt::format("serving {} at {}://{}:{}{}/{}", ledger, scheme,
-                    in_address(is_everywhere(command.host) ? host_name() : command.host), port,
-                    command.base_path, token.empty() ? "" : "?token=" + token));
-    const std::string tunnel = ops::tunnel_line(Environment::of_process(), port, principal);
-    if (!tunnel.empty()) say("from your own machine: " + tunnel + ", then open the address there");
+    say_where(command, ledger, principal, port, token, say);
     return routes;
   });
   jobs.close();

@@ -25,6 +25,12 @@ struct ServeCommand {
   int jobs = 1;
   int rate = 2000;
   int upload_gb = 64;
+  std::string sign_in_issuer = {};
+  std::string sign_in_client = {};
+  std::string sign_in_secret_file = {};
+  std::vector<std::string> sign_in_groups = {};
+  std::string sign_in_groups_claim = "groups";
+  int sign_in_hours = 12;
   bool check = false;
   std::string config = {};
 };

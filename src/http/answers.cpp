@@ -54,8 +54,14 @@ std::string spelled(const SuggestedCall& call) {
   return "POST /api/v1/" + call.operation + " " + call.parameters;
 }
 
+Response with_exit_code(Response response, const ops::Outcome& outcome) {
+  if (outcome.exit_code != 0)
+    response.headers.emplace_back("NeuroLens-Exit-Code", std::to_string(outcome.exit_code));
+  return response;
+}
+
 Response answered(const ops::Operation& operation, const ops::Outcome& outcome) {
-  return json_answer(ops::envelope_of(operation.name, outcome, spelled));
+  return with_exit_code(json_answer(ops::envelope_of(operation.name, outcome, spelled)), outcome);
 }
 
 }  // namespace nl::http

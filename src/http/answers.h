@@ -23,6 +23,8 @@ Response failed(std::string_view operation, const Error& error);
 /// A suggested call as the request that makes it.
 std::string spelled(const SuggestedCall& call);
 
+/// Says what the command line would end with, if it is not 0: a gate has failed.
+Response with_exit_code(Response response, const ops::Outcome& outcome);
 Response answered(const ops::Operation& operation, const ops::Outcome& outcome);
 
 }  // namespace nl::http

@@ -65,6 +65,18 @@ Result<Target> parse_target(std::string_view target) {
   return out;
 }
 
+std::string written(const Target& target) {
+  std::string address = escaped_path(target.path);
+  address.erase(0, address.find_first_not_of('/'));
+  address = "/" + address;
+  char mark = '?';
+  for (const auto& [name, value] : target.query) {
+    address += mark + escaped_path(name) + "=" + escaped_path(value);
+    mark = '&';
+  }
+  return address;
+}
+
 std::string escaped_path(std::string_view path) {
   constexpr std::string_view kPlain = "-._~/";
   constexpr std::string_view kDigits = "0123456789ABCDEF";

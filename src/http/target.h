@@ -18,6 +18,9 @@ struct Target {
 /// bad_input if it is no absolute path, or if an escape or a character is wrong.
 Result<Target> parse_target(std::string_view target);
 
+/// As an address of this server: with one slash at its beginning, since two would name another server.
+std::string written(const Target& target);
+
 /// Percent signs for all but letters, digits and -._~/
 std::string escaped_path(std::string_view path);
 

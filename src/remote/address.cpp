@@ -33,7 +33,9 @@ Result<Address> parse_address(std::string_view text) {
   const bool has_port = colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos;
   address.port = has_port ? std::string(host.substr(colon + 1)) : address.is_secure ? "443" : "80";
   address.host = std::string(host.substr(0, has_port ? colon : host.size()));
-  if (address.host.empty() || address.port.empty() || address.host.find('@') != std::string::npos)
+  const bool is_port = !address.port.empty() && address.port.size() <= 5 &&
+                       address.port.find_first_not_of("0123456789") == std::string::npos;
+  if (address.host.empty() || !is_port || address.host.find_first_of("@ \t\\") != std::string::npos)
     return wrong;
   return address;
 }

@@ -1,10 +1,9 @@
 #include "remote/http_client.h"
 
+#include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -23,7 +22,6 @@ namespace beast = boost::beast;
 namespace wire = beast::http;
 using tcp = asio::ip::tcp;
 
-constexpr int kSilentSeconds = 300;  // an analysis of a large run may take so long
 constexpr size_t kPiece = 256 << 10;
 
 // Where distributions keep the certificates that they believe.
@@ -36,11 +34,30 @@ Error unreachable(const Address& address, const std::string& why) {
                "is it running? neurolens serve prints its address"};
 }
 
-template <class Socket>
-void limit_waiting(Socket& socket) {
-  const timeval limit{kSilentSeconds, 0};
-  (void)::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  (void)::setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+/// A machine that is gone says nothing. One that thinks may say nothing for minutes, too, but its system
+/// answers.
+void notice_death(tcp::socket& socket) {
+  const int yes = 1, idle_seconds = 60, pause_seconds = 10, questions = 6;
+  const int fd = socket.native_handle();
+  (void)::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &pause_seconds, sizeof pause_seconds);
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &questions, sizeof questions);
+}
+
+/// The first of its addresses that answers, each within the time: the system's own patience is minutes long.
+void connect_within(tcp::socket& socket, const tcp::resolver::results_type& addresses, int seconds) {
+  beast::error_code error = asio::error::host_not_found;
+  for (const auto& address : addresses) {
+    socket.close(error);
+    socket.open(address.endpoint().protocol());
+    const unsigned milliseconds = static_cast<unsigned>(seconds) * 1000;
+    (void)::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+                       sizeof milliseconds);
+    socket.connect(address.endpoint(), error);
+    if (!error) return;
+  }
+  throw boost::system::system_error(error);
 }
 
 }  // namespace
@@ -51,6 +68,7 @@ class HttpClient::Link {
   virtual ~Link() = default;
   virtual size_t read(asio::mutable_buffer to, beast::error_code& error) = 0;
   virtual size_t write(asio::const_buffer from, beast::error_code& error) = 0;
+  virtual int fd() = 0;
 
   template <class Buffers>
   size_t read_some(const Buffers& buffers, beast::error_code& error) {
@@ -101,6 +119,7 @@ class HttpClient::Link::Over : public Link {
   size_t write(asio::const_buffer from, beast::error_code& error) override {
     return stream.write_some(from, error);
   }
+  int fd() override { return stream.native_handle(); }
 
   asio::io_context io;
   Stream stream;
@@ -119,6 +138,8 @@ class Secured {
   size_t write_some(const Buffer& from, beast::error_code& error) {
     return stream.write_some(from, error);
   }
+
+  int native_handle() { return stream.next_layer().native_handle(); }
 
   asio::ssl::context context;
   asio::ssl::stream<tcp::socket> stream;
@@ -144,21 +165,20 @@ HttpClient::HttpClient(Address address, std::string token, const Environment& en
 HttpClient::~HttpClient() = default;
 HttpClient::HttpClient(HttpClient&&) noexcept = default;
 
-Result<std::unique_ptr<HttpClient::Link>> HttpClient::connect() const {
+Result<std::unique_ptr<HttpClient::Link>> HttpClient::connect(int seconds) const {
   try {
     if (!address_.socket.empty()) {
       auto link = std::make_unique<Link::Over<asio::local::stream_protocol::socket>>();
       link->stream.connect(asio::local::stream_protocol::endpoint(address_.socket));
-      limit_waiting(link->stream);
       return std::unique_ptr<Link>(std::move(link));
     }
     std::string host = address_.host;
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     if (!address_.is_secure) {
       auto link = std::make_unique<Link::Over<tcp::socket>>();
-      asio::connect(link->stream, tcp::resolver(link->io).resolve(host, address_.port));
+      connect_within(link->stream, tcp::resolver(link->io).resolve(host, address_.port), seconds);
       link->stream.set_option(tcp::no_delay(true));
-      limit_waiting(link->stream);
+      notice_death(link->stream);
       return std::unique_ptr<Link>(std::move(link));
     }
     auto link = std::make_unique<Link::Over<Secured>>();
@@ -167,8 +187,8 @@ Result<std::unique_ptr<HttpClient::Link>> HttpClient::connect() const {
     stream.set_verify_mode(asio::ssl::verify_peer);
     stream.set_verify_callback(asio::ssl::host_name_verification(host));
     (void)SSL_set_tlsext_host_name(stream.native_handle(), host.c_str());
-    asio::connect(stream.next_layer(), tcp::resolver(link->io).resolve(host, address_.port));
-    limit_waiting(stream.next_layer());
+    connect_within(stream.next_layer(), tcp::resolver(link->io).resolve(host, address_.port), seconds);
+    notice_death(stream.next_layer());
     stream.handshake(asio::ssl::stream_base::client);
     return std::unique_ptr<Link>(std::move(link));
   } catch (const boost::system::system_error& e) {
@@ -177,6 +197,7 @@ Result<std::unique_ptr<HttpClient::Link>> HttpClient::connect() const {
 }
 
 Result<Answer> HttpClient::exchange(Link& link, const Question& question) const {
+  const CancelHook hang_up([fd = link.fd()] { (void)::shutdown(fd, SHUT_RDWR); });
   wire::request<wire::buffer_body> request;
   request.version(11);
   request.method_string(question.method);
@@ -211,7 +232,9 @@ Result<Answer> HttpClient::exchange(Link& link, const Question& question) const 
   if (!question.pieces) wire::write(link, serializer, error);
 
   wire::response_parser<wire::buffer_body> parser;
-  parser.body_limit(boost::none);
+  parser.body_limit(question.most_bytes > 0
+                        ? boost::optional<uint64_t>(static_cast<uint64_t>(question.most_bytes))
+                        : boost::none);
   parser.skip(question.method == "HEAD");
   wire::read_header(link, link.buffer, parser, error);
   if (error)
@@ -222,7 +245,8 @@ Result<Answer> HttpClient::exchange(Link& link, const Question& question) const 
   for (const auto& field : parser.get())
     answer.headers[lower({field.name_string().data(), field.name_string().size()})] =
         std::string(field.value().data(), field.value().size());
-  const bool to_sink = question.sink && answer.status < 300;
+  const bool is_marked = question.mark.empty() || answer.headers.contains(question.mark);
+  const bool to_sink = question.sink && answer.status < 300 && is_marked;
   while (!parser.is_done()) {
     NL_CHECK(check_cancelled());
     parser.get().body().data = piece.data();
@@ -241,13 +265,13 @@ Result<Answer> HttpClient::exchange(Link& link, const Question& question) const 
 Result<Answer> HttpClient::ask(const Question& question) {
   const bool is_old = link_ != nullptr;
   if (!is_old) {
-    NL_TRY(link_, connect());
+    NL_TRY(link_, connect(question.connect_seconds));
   }
   auto answer = exchange(*link_, question);
   const bool was_lost = !answer && answer.error().code == ErrorCode::kUnavailable && is_old &&
                         !question.pieces && !question.sink;
   if (was_lost) {  // a server closes connections that nobody has used for long
-    NL_TRY(link_, connect());
+    NL_TRY(link_, connect(question.connect_seconds));
     answer = exchange(*link_, question);
   }
   if (!answer || !link_->is_used) link_ = nullptr;

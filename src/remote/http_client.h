@@ -1,6 +1,6 @@
 #pragma once
 // A client of HTTP: asks a server and waits for its answer. One connection, which is made again when it was
-// lost between two requests. Serves one thread.
+// lost between two requests. A call that is cancelled ends at once, also while it waits. Serves one thread.
 
 #include <cstdint>
 #include <functional>
@@ -27,6 +27,9 @@ struct Question {
   int64_t bytes_of_pieces = 0;
   /// Where the body of a good answer goes; none: into `body` of the answer.
   std::function<Result<void>(std::string_view)> sink = {};
+  std::string mark = {};  ///< header, in lower case, that an answer for the sink must have
+  int connect_seconds = 30;
+  int64_t most_bytes = 0;  ///< of the answer's body; 0: any
 };
 
 struct Answer {
@@ -47,7 +50,7 @@ class HttpClient {
 
  private:
   class Link;
-  Result<std::unique_ptr<Link>> connect() const;
+  Result<std::unique_ptr<Link>> connect(int seconds) const;
   Result<Answer> exchange(Link& link, const Question& question) const;
 
   Address address_;

@@ -24,17 +24,21 @@ class Server {
                       const std::string& accept, const std::function<Result<void>(std::string_view)>& sink);
   /// Sends the files, has them imported, and waits. The envelope of `import`.
   Result<nlohmann::json> send_files(const std::vector<std::string>& paths, const nlohmann::json& parameters);
+  /// What the command line there would have ended with: 1 if the last answer is a gate that failed.
+  int exit_code() const { return exit_code_; }
 
  private:
   explicit Server(HttpClient client, std::string project)
       : client_(std::move(client)), project_(std::move(project)) {}
   Result<Answer> ask(Question question);
   Result<nlohmann::json> ask_json(Question question);
+  Result<nlohmann::json> sent_files(const std::vector<std::string>& paths, const nlohmann::json& parameters);
   Result<void> send_file(const std::string& upload, size_t number, const std::string& path, int64_t bytes);
   Result<nlohmann::json> wait_for(const std::string& job);
 
   HttpClient client_;
   std::string project_;
+  int exit_code_ = 0;
 };
 
 }  // namespace nl::remote

@@ -90,6 +90,13 @@ pre { background: var(--code); padding: 10px; border-radius: 6px; overflow-x: au
 code { font-family: ui-monospace, monospace; font-size: 0.92em; overflow-wrap: anywhere; }
 .stake { font-size: 13px; color: var(--soft); margin-top: -4px; }
 footer { padding: 24px 20px 40px; }
+.note { overflow-x: auto; }
+.note > :last-child { margin-bottom: 0; }
+.note h3, .note h4, .note h5, .note h6 { font-size: 15px; margin: 12px 0 4px; padding: 0; border: 0; }
+.note ul, .note ol { margin: 6px 0; padding-left: 24px; }
+.note blockquote { margin: 6px 0; padding-left: 12px; border-left: 3px solid var(--edge); color: var(--soft); }
+.note hr { border: 0; border-top: 1px solid var(--edge); margin: 12px 0; }
+.note pre code { font-size: inherit; }
 @media (max-width: 700px) {
   header, main, footer { padding-left: 12px; padding-right: 12px; }
   figure, article, .card { padding: 12px 10px; }

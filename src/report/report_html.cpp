@@ -108,10 +108,10 @@ std::string window_html(const Report& report) {
                      counted(window.pieces, "piece"), query_html(report, "window"));
 }
 
-std::string navigation_html(const std::vector<Chapter>& chapters) {
-  std::string out =
-      "<nav aria-label=\"Chapters\"><ul><li><a href=\"#summary\">Summary</a></li>"
-      "<li><a href=\"#findings\">Findings</a></li>";
+std::string navigation_html(const std::vector<Chapter>& chapters, bool has_notes) {
+  std::string out = "<nav aria-label=\"Chapters\"><ul><li><a href=\"#summary\">Summary</a></li>";
+  if (has_notes) out += "<li><a href=\"#notes\">Notes</a></li>";
+  out += "<li><a href=\"#findings\">Findings</a></li>";
   for (const Chapter& chapter : chapters)
     out += fmt::format("<li><a href=\"#{}\">{}</a></li>", chapter.id, html(chapter.title));
   return out + "</ul></nav>\n";
@@ -159,8 +159,9 @@ std::string html_document(const Report& report) {
   out += fmt::format(
       "<header><h1>Report of run {}</h1>{}<p class=\"facts\">Window {}{}, {}</p>{}{}{}</header>\n<main>\n",
       html(id.substr(0, 12)), names_html(report), html_name(window.name, 80), html(hardware_words(report)),
-      html(window_words(window)), outside_html(window), labels_html(report), navigation_html(chapters));
-  out += summary_html(report) + window_html(report) + findings_html(report);
+      html(window_words(window)), outside_html(window), labels_html(report),
+      navigation_html(chapters, !report.notes.empty()));
+  out += summary_html(report) + notes_html(report.notes) + window_html(report) + findings_html(report);
   for (const Chapter& chapter : chapters) {
     out += fmt::format("<section id=\"{}\"><h2>{}</h2>\n", chapter.id, html(chapter.title));
     for (const Section& section : chapter.sections)

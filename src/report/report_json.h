@@ -9,6 +9,7 @@
 #include "analyze/answer/analysis.h"
 #include "base/json.h"
 #include "report/figures.h"
+#include "report/notes.h"
 #include "report/summary.h"
 
 namespace nl::report {
@@ -76,6 +77,7 @@ struct Report {
   ReportedRun run = {};
   std::vector<std::string> files = {};               ///< names of the profiles, without folders
   std::map<std::string, ReportedLabel> labels = {};  ///< those that count
+  std::vector<ReportedNote> notes = {};              ///< of people; no figures
   nlohmann::json options = {};                       ///< of the analysis, as given
   int64_t top = 10;                                  ///< rows of tables in reports that do not show all
   std::map<std::string, ReportedMetric> metrics = {};
@@ -88,10 +90,10 @@ struct Report {
   static constexpr auto fields() {
     using R = Report;
     return std::tuple{
-        field("schema", &R::schema),     field("tool", &R::tool),       field("run", &R::run),
-        field("files", &R::files),       field("labels", &R::labels),   field("options", &R::options),
-        field("top", &R::top),           field("metrics", &R::metrics), field("figures", &R::figures),
-        field("analysis", &R::analysis), field("summary", &R::summary)};
+        field("schema", &R::schema),   field("tool", &R::tool),         field("run", &R::run),
+        field("files", &R::files),     field("labels", &R::labels),     field("notes", &R::notes),
+        field("options", &R::options), field("top", &R::top),           field("metrics", &R::metrics),
+        field("figures", &R::figures), field("analysis", &R::analysis), field("summary", &R::summary)};
   }
 };
 

@@ -114,7 +114,8 @@ std::string findings_text(const Report& report) {
 }
 
 std::string whole_report(const Report& report) {
-  std::string out = title_text(report, "Report") + "## Executive summary\n\n" + summary_text(report, "");
+  std::string out = title_text(report, "Report") + "## Executive summary\n\n" + summary_text(report, "") +
+                    notes_markdown(report.notes);
   const analyze::WindowAnswer& window = report.analysis.window;
   out += anchor("window") + "## Window\n\n" +
          fmt::format("{} in {}.\n\n", duration_text(window.total_ns), counted(window.pieces, "piece")) +

@@ -2,10 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/permissions.h"
 #include "base/random.h"
 #include "base/sha256.h"
+#include "base/text.h"
+#include "store/projects.h"
 
 namespace nl::store {
 namespace {
@@ -13,13 +17,12 @@ namespace {
 constexpr int64_t kAccessVersion = 1;
 constexpr int kBusyMs = 5000;
 constexpr char kTokens[] =
-    "tokens(id TEXT PRIMARY KEY, secret_sha256 TEXT NOT NULL, name TEXT NOT NULL, project TEXT NOT NULL, "
-    "role TEXT NOT NULL, "
+    "tokens(id TEXT PRIMARY KEY, secret_sha256 TEXT NOT NULL, name TEXT NOT NULL, grants TEXT NOT NULL, "
     "made_at_ns INTEGER NOT NULL, made_by TEXT NOT NULL, expires_at_ns INTEGER NOT NULL, revoked_at_ns "
     "INTEGER NOT NULL) "
     "WITHOUT ROWID";
 constexpr char kColumns[] =
-    "id, name, project, role, made_at_ns, made_by, expires_at_ns, revoked_at_ns, secret_sha256";
+    "id, name, grants, made_at_ns, made_by, expires_at_ns, revoked_at_ns, secret_sha256";
 
 // "nlt_<id>_<secret>": a prefix that scanners of secrets can look for.
 constexpr std::string_view kPrefix = "nlt_";
@@ -28,8 +31,9 @@ constexpr size_t kIdLetters = 2 * kIdBytes;
 constexpr size_t kSecretBytes = 32;
 
 Token token_of(const SqliteRow& r) {
-  return {r.text(0),    r.text(1), r.text(2),    role_of_name(r.text(3)).value_or(Role::kRead),
-          r.integer(4), r.text(5), r.integer(6), r.integer(7)};
+  return {r.text(0),    r.text(1), grants_of_text(r.text(2)).value_or(std::vector<Grant>()),
+          r.integer(3), r.text(4), r.integer(5),
+          r.integer(6)};
 }
 
 std::string text_of(const std::string& id, const std::string& secret) {
@@ -47,6 +51,34 @@ std::optional<Role> role_of_name(std::string_view name) {
     if (name == role_name(role)) return role;
   }
   return std::nullopt;
+}
+
+std::string grants_text(const std::vector<Grant>& grants) {
+  std::string text;
+  for (const Grant& grant : grants)
+    text += (text.empty() ? "" : " ") + grant.project + ":" + role_name(grant.role);
+  return text;
+}
+
+std::optional<std::vector<Grant>> grants_of_text(std::string_view text) {
+  std::vector<Grant> grants;
+  for (const std::string& one : split(text, ' ')) {
+    const size_t colon = std::min(one.find(':'), one.size());
+    const std::string project = one.substr(0, colon);
+    const auto role = role_of_name(std::string_view(one).substr(std::min(colon + 1, one.size())));
+    if (!role || (project != kAllProjects && !check_project_name(project))) return std::nullopt;
+    grants.push_back({project, *role});
+  }
+  return grants;
+}
+
+std::optional<Role> Token::role_in(std::string_view project) const {
+  std::optional<Role> highest;
+  for (const Grant& grant : grants) {
+    if (grant.project == project || grant.project == kAllProjects)
+      highest = std::max(highest.value_or(grant.role), grant.role);
+  }
+  return highest;
 }
 
 bool equal_secrets(std::string_view a, std::string_view b) {
@@ -78,10 +110,9 @@ Result<Access> Access::open(const std::string& ledger_folder, SqliteAccess acces
 Result<std::string> Access::add(Token& token) {
   token.id = hex_of(random_bytes(kIdBytes));
   const std::string secret = hex_of(random_bytes(kSecretBytes));
-  NL_CHECK(
-      db_.run("INSERT INTO tokens VALUES (?,?,?,?,?,?,?,?,?)",
-              {token.id, sha256_hex(secret), token.name, token.project, std::string(role_name(token.role)),
-               token.made_at_ns, token.made_by, token.expires_at_ns, token.revoked_at_ns}));
+  NL_CHECK(db_.run("INSERT INTO tokens VALUES (?,?,?,?,?,?,?,?)",
+                   {token.id, sha256_hex(secret), token.name, grants_text(token.grants), token.made_at_ns,
+                    token.made_by, token.expires_at_ns, token.revoked_at_ns}));
   return text_of(token.id, secret);
 }
 
@@ -116,7 +147,7 @@ Result<std::optional<Token>> Access::holder(std::string_view text, int64_t now_n
   NL_CHECK(db_.each(std::string("SELECT ") + kColumns + " FROM tokens WHERE id = ?", {id},
                     [&](const SqliteRow& r) {
                       found = token_of(r);
-                      wanted = r.text(8);
+                      wanted = r.text(7);
                     }));
   const bool is_right = equal_secrets(given, found ? wanted : std::string(given.size(), '-'));
   if (!found || !is_right || !found->is_good(now_ns)) return std::optional<Token>();

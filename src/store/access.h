@@ -21,16 +21,27 @@ std::optional<Role> role_of_name(std::string_view name);
 /// Of a token that is good in every project.
 inline constexpr std::string_view kAllProjects = "*";
 
-struct Token {
-  std::string id;       ///< public part: names it in lists
-  std::string name;     ///< who uses it
+/// What somebody may do in one project.
+struct Grant {
   std::string project;  ///< kAllProjects: any
   Role role = Role::kRead;
+};
+/// "main:write perf:read"
+std::string grants_text(const std::vector<Grant>& grants);
+/// Nothing if it is written wrongly, or names no project.
+std::optional<std::vector<Grant>> grants_of_text(std::string_view text);
+
+struct Token {
+  std::string id;    ///< public part: names it in lists
+  std::string name;  ///< who uses it
+  std::vector<Grant> grants;
   int64_t made_at_ns = 0;
   std::string made_by;
   int64_t expires_at_ns = 0;  ///< 0: never
   int64_t revoked_at_ns = 0;  ///< 0: it is not
 
+  /// The highest role in this project; nothing if there is none.
+  std::optional<Role> role_in(std::string_view project) const;
   bool is_good(int64_t now_ns) const {
     return revoked_at_ns == 0 && (expires_at_ns == 0 || now_ns < expires_at_ns);
   }

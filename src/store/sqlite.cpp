@@ -217,6 +217,21 @@ Result<void> Sqlite::check_pages() {
   return said == "ok" ? Result<void>() : Result<void>(damaged(said));
 }
 
+Result<void> Sqlite::copy_to(const std::string& path) {
+  sqlite3* copy = nullptr;
+  int code = sqlite3_open_v2(path.c_str(), &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  sqlite3_backup* const backup = code == SQLITE_OK ? sqlite3_backup_init(copy, "main", db_, "main") : nullptr;
+  if (backup != nullptr) {
+    (void)sqlite3_backup_step(backup, -1);
+    code = sqlite3_backup_finish(backup);
+  } else if (code == SQLITE_OK) {
+    code = sqlite3_errcode(copy);
+  }
+  sqlite3_close(copy);
+  if (code == SQLITE_OK) return {};
+  return Error{ErrorCode::kIo, std::string("cannot write a copy: ") + sqlite3_errstr(code) + ": " + path};
+}
+
 Result<SqliteTransaction> SqliteTransaction::begin(Sqlite& db) {
   NL_CHECK(db.run("BEGIN IMMEDIATE"));
   return SqliteTransaction(db);

@@ -75,6 +75,8 @@ class Sqlite {
   Result<void> add_checksums();
   /// Reads every page; the error of the first that is damaged.
   Result<void> check_pages();
+  /// Writes a copy, page by page. What is at `path` is overwritten.
+  Result<void> copy_to(const std::string& path);
   /// The error for a file that cannot be believed.
   Error damaged(const std::string& what) const;
 

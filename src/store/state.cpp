@@ -1,5 +1,10 @@
 #include "store/state.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
 #include "base/files.h"
 #include "model/labels.h"
 
@@ -7,7 +12,7 @@ namespace nl::store {
 namespace {
 
 // Must be raised when the tables below change.
-constexpr int64_t kStateVersion = 5;
+constexpr int64_t kStateVersion = 6;
 
 constexpr char kReceipts[] = R"(receipts(
     run_id TEXT PRIMARY KEY, imported_at_ns INTEGER NOT NULL, file_names TEXT NOT NULL, command TEXT NOT NULL,
@@ -47,11 +52,17 @@ constexpr Addition kTables[] = {
     run_id TEXT PRIMARY KEY, reason TEXT NOT NULL, deleted_at_ns INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID)"},
     {5, "redaction_key(only INTEGER PRIMARY KEY CHECK (only = 1), key TEXT NOT NULL) WITHOUT ROWID"},
     {5, "pseudonyms(pseudonym TEXT PRIMARY KEY, original TEXT NOT NULL) WITHOUT ROWID"},
+    {6, R"(note_subjects(
+    run_id TEXT NOT NULL, note_id INTEGER NOT NULL, about TEXT NOT NULL, PRIMARY KEY(run_id, note_id)) WITHOUT ROWID)"},
+    {6, R"(past_notes(
+    past_id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, note_id INTEGER NOT NULL, written_at_ns INTEGER NOT NULL,
+    user TEXT NOT NULL, text TEXT NOT NULL, about TEXT NOT NULL, until_ns INTEGER NOT NULL, until_user TEXT NOT NULL))"},
 };
 constexpr Addition kIndexes[] = {
     {1, "CREATE INDEX past_labels_by_run ON past_labels(run_id)"},
     {1, "CREATE INDEX tags_by_name ON tags(name, run_id)"},
     {1, "CREATE UNIQUE INDEX touched_by_change ON touched(change)"},
+    {6, "CREATE INDEX past_notes_by_run ON past_notes(run_id)"},
 };
 
 /// What a file of version `from` lacks.
@@ -87,6 +98,20 @@ Result<void> migrate(Sqlite& db) {
   return transaction.commit();
 }
 
+/// The state as it was, for whoever goes back to an older neurolens: state.sqlite.v5 and so on.
+Result<void> keep_old_version(Sqlite& db, const std::string& path, int64_t version) {
+  const std::string kept = path + ".v" + std::to_string(version);
+  if (path_exists(kept)) return {};
+  const std::string aside = kept + "." + std::to_string(::getpid());
+  const auto copied = db.copy_to(aside);
+  if (!copied || ::rename(aside.c_str(), kept.c_str()) != 0) {
+    const int number = errno;
+    (void)::unlink(aside.c_str());
+    return !copied ? copied.error() : errno_error("cannot write", kept, number);
+  }
+  return {};
+}
+
 LabelValue label_of(const SqliteRow& r) {
   const LabelOrigin origin = origin_of_name(r.text(1)).value_or(LabelOrigin::kUser);
   return {r.text(0), origin, r.text(2), r.integer(3) != 0, r.integer(4), r.text(5)};
@@ -109,6 +134,7 @@ Result<State> State::open(const std::string& path, SqliteAccess access, int busy
     return db.damaged("the file has lost its checksums");
   if (version < kStateVersion && writes) {
     NL_TRY(const int64_t pages, db.integer("PRAGMA page_count"));
+    if (pages > 0) NL_CHECK(keep_old_version(db, path, version));
     if (pages > 0 && !db.has_checksums()) NL_CHECK(db.add_checksums());
     NL_CHECK(migrate(db));
   }
@@ -169,8 +195,8 @@ Result<void> State::forget(const std::string& run_id) {
 }
 
 Result<void> State::remove_all_of(const std::string& run_id) {
-  for (const char* table :
-       {"receipts", "labels", "past_labels", "tags", "notes", "baselines", "predictions", "claims"}) {
+  for (const char* table : {"receipts", "labels", "past_labels", "tags", "notes", "note_subjects",
+                            "past_notes", "baselines", "predictions", "claims"}) {
     NL_CHECK(db_.run("DELETE FROM " + std::string(table) + " WHERE run_id = ?", {run_id}));
   }
   return touch(run_id);  // so that every index takes it out
@@ -331,23 +357,77 @@ Result<std::vector<std::string>> State::tagged(const std::string& name, int64_t 
 Result<std::vector<Note>> State::notes(const std::string& run_id) {
   std::vector<Note> notes;
   NL_CHECK(db_.each(
-      "SELECT note_id, written_at_ns, user, text FROM notes WHERE run_id = ? ORDER BY note_id", {run_id},
-      [&](const SqliteRow& r) { notes.push_back({r.integer(0), {r.integer(1), r.text(2)}, r.text(3)}); }));
+      "SELECT note_id, written_at_ns, user, text, coalesce(about, '') FROM notes LEFT JOIN note_subjects "
+      "USING (run_id, note_id) WHERE run_id = ? ORDER BY note_id",
+      {run_id}, [&](const SqliteRow& r) {
+        notes.push_back({r.integer(0), {r.integer(1), r.text(2)}, r.text(3), r.text(4)});
+      }));
   return notes;
 }
 
-Result<void> State::add_note(const std::string& run_id, const std::string& text, const Act& act) {
+Result<std::vector<PastNote>> State::past_notes(const std::string& run_id) {
+  std::vector<PastNote> notes;
+  NL_CHECK(
+      db_.each("SELECT note_id, written_at_ns, user, text, about, until_ns, until_user FROM past_notes WHERE "
+               "run_id = ? "
+               "ORDER BY past_id",
+               {run_id}, [&](const SqliteRow& r) {
+                 notes.push_back({{r.integer(0), {r.integer(1), r.text(2)}, r.text(3), r.text(4)},
+                                  {r.integer(5), r.text(6)}});
+               }));
+  return notes;
+}
+
+/// A number is never given twice: the history speaks of it.
+Result<void> State::add_note(const std::string& run_id, const std::string& text, const std::string& about,
+                             const Act& act) {
   NL_TRY(auto transaction, SqliteTransaction::begin(db_));
-  NL_CHECK(db_.run(
-      "INSERT INTO notes SELECT 1 + coalesce(max(note_id), 0), ?1, ?2, ?3, ?4 FROM notes WHERE run_id = ?1",
-      {run_id, act.at_ns, act.user, text}));
+  NL_TRY(const int64_t last,
+         db_.integer("SELECT max((SELECT coalesce(max(note_id), 0) FROM notes WHERE run_id = ?1), (SELECT "
+                     "coalesce(max(note_id), 0) FROM past_notes WHERE run_id = ?1))",
+                     {run_id}));
+  NL_CHECK(db_.run("INSERT INTO notes VALUES (?,?,?,?,?)", {last + 1, run_id, act.at_ns, act.user, text}));
+  if (!about.empty())
+    NL_CHECK(db_.run("INSERT INTO note_subjects VALUES (?,?,?)", {run_id, last + 1, about}));
   NL_CHECK(touch(run_id));
   return transaction.commit();
 }
 
-Result<bool> State::remove_note(const std::string& run_id, int64_t note_id) {
-  NL_CHECK(db_.run("DELETE FROM notes WHERE run_id = ? AND note_id = ?", {run_id, note_id}));
+/// What it says goes into the history.
+Result<bool> State::end_note(const std::string& run_id, int64_t note_id, const Act& act) {
+  NL_CHECK(
+      db_.run("INSERT INTO past_notes(run_id, note_id, written_at_ns, user, text, about, until_ns, "
+              "until_user) SELECT "
+              "run_id, note_id, written_at_ns, user, text, coalesce(about, ''), max(?3, written_at_ns + 1), "
+              "?4 FROM notes LEFT JOIN "
+              "note_subjects USING (run_id, note_id) WHERE run_id = ?1 AND note_id = ?2",
+              {run_id, note_id, act.at_ns, act.user}));
   return db_.changes() > 0;
+}
+
+Result<bool> State::change_note(const std::string& run_id, int64_t note_id, const std::string& text,
+                                const Act& act) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_TRY(const bool is_there, end_note(run_id, note_id, act));
+  if (!is_there) return false;
+  NL_CHECK(
+      db_.run("UPDATE notes SET text = ?3, written_at_ns = max(?4, written_at_ns + 1), user = ?5 WHERE "
+              "run_id = ?1 AND note_id = ?2",
+              {run_id, note_id, text, act.at_ns, act.user}));
+  NL_CHECK(touch(run_id));
+  NL_CHECK(transaction.commit());
+  return true;
+}
+
+Result<bool> State::remove_note(const std::string& run_id, int64_t note_id, const Act& act) {
+  NL_TRY(auto transaction, SqliteTransaction::begin(db_));
+  NL_TRY(const bool is_there, end_note(run_id, note_id, act));
+  if (!is_there) return false;
+  for (const char* table : {"notes", "note_subjects"})
+    NL_CHECK(db_.run(std::string("DELETE FROM ") + table + " WHERE run_id = ? AND note_id = ?",
+                     {run_id, note_id}));
+  NL_CHECK(transaction.commit());
+  return true;
 }
 
 Result<std::vector<Baseline>> State::baselines() {

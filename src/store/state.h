@@ -60,7 +60,14 @@ struct Tombstone {
 struct Note {
   int64_t note_id = 0;
   Act written;
-  std::string text;
+  std::string text;        ///< Markdown
+  std::string about = {};  ///< "kernel:NAME", "span:NUMBER", "finding:RULE" or "compare:RUN"; empty: the run
+};
+
+/// What a note said before it was changed or removed.
+struct PastNote {
+  Note note;
+  Act until;
 };
 
 struct Baseline {
@@ -127,9 +134,14 @@ class State {
   Result<std::vector<std::string>> tagged(const std::string& name, int64_t limit);
 
   Result<std::vector<Note>> notes(const std::string& run_id);
-  Result<void> add_note(const std::string& run_id, const std::string& text, const Act& act);
-  /// False if the run has no such note.
-  Result<bool> remove_note(const std::string& run_id, int64_t note_id);
+  /// In the order in which they ended.
+  Result<std::vector<PastNote>> past_notes(const std::string& run_id);
+  Result<void> add_note(const std::string& run_id, const std::string& text, const std::string& about,
+                        const Act& act);
+  /// What it said goes into the history. False if the run has no such note.
+  Result<bool> change_note(const std::string& run_id, int64_t note_id, const std::string& text,
+                           const Act& act);
+  Result<bool> remove_note(const std::string& run_id, int64_t note_id, const Act& act);
 
   Result<std::vector<Baseline>> baselines();
   Result<std::optional<Baseline>> baseline(const std::string& name);
@@ -160,6 +172,7 @@ class State {
   Result<SqliteTransaction> transaction() { return SqliteTransaction::begin(db_); }
 
  private:
+  Result<bool> end_note(const std::string& run_id, int64_t note_id, const Act& act);
   explicit State(Sqlite db) : db_(std::move(db)) {}
   Result<void> touch(const std::string& run_id);
   Result<void> remove_all_of(const std::string& run_id);

@@ -47,12 +47,27 @@ constexpr RecordKind kKinds[] = {
      "INSERT OR IGNORE INTO tags VALUES (?,?,?,?)",
      {"run_id", "name", "set_at_ns", "user"}},
     {"note",
-     "SELECT run_id, written_at_ns, user, text FROM notes",
+     "SELECT run_id, written_at_ns, user, text, note_id FROM notes",
      "run_id, note_id",
-     "INSERT INTO notes SELECT 1 + (SELECT coalesce(max(note_id), 0) FROM notes WHERE run_id = ?1), ?1, ?2, "
-     "?3, ?4 "
-     "WHERE NOT EXISTS (SELECT 1 FROM notes WHERE run_id = ?1 AND written_at_ns = ?2 AND text = ?4)",
-     {"run_id", "written_at_ns", "user", "text"}},
+     "INSERT INTO notes SELECT CASE WHEN ?5 IS NULL OR EXISTS (SELECT 1 FROM notes WHERE run_id = ?1 AND "
+     "note_id = ?5) THEN 1 + max((SELECT coalesce(max(note_id), 0) FROM notes WHERE run_id = ?1), (SELECT "
+     "coalesce(max(note_id), 0) FROM past_notes WHERE run_id = ?1)) ELSE ?5 END, ?1, ?2, ?3, ?4 "
+     "WHERE NOT EXISTS (SELECT 1 FROM notes WHERE run_id = ?1 AND written_at_ns = ?2 AND text = ?4) AND NOT "
+     "EXISTS (SELECT 1 FROM past_notes WHERE run_id = ?1 AND written_at_ns = ?2 AND text = ?4)",
+     {"run_id", "written_at_ns", "user", "text", "note_id"}},
+    {"note_subject",
+     "SELECT run_id, written_at_ns, text, about FROM notes JOIN note_subjects USING (run_id, note_id)",
+     "run_id, note_id",
+     "INSERT OR IGNORE INTO note_subjects SELECT run_id, note_id, ?4 FROM notes WHERE run_id = ?1 AND "
+     "written_at_ns = ?2 AND text = ?3",
+     {"run_id", "written_at_ns", "text", "about"}},
+    {"past_note",
+     "SELECT run_id, note_id, written_at_ns, user, text, about, until_ns, until_user FROM past_notes",
+     "past_id",
+     "INSERT INTO past_notes(run_id, note_id, written_at_ns, user, text, about, until_ns, until_user) SELECT "
+     "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (SELECT 1 FROM past_notes WHERE run_id = ?1 AND "
+     "note_id = ?2 AND written_at_ns = ?3 AND text = ?5)",
+     {"run_id", "note_id", "written_at_ns", "user", "text", "about", "until_ns", "until_user"}},
     {"baseline",
      "SELECT name, run_id, set_at_ns, user FROM baselines",
      "name",
@@ -89,12 +104,13 @@ constexpr RecordKind kKinds[] = {
 };
 
 bool is_number(std::string_view column) {
-  return column.ends_with("_ns") || column == "forced" || column == "on_the_way" ||
+  return column.ends_with("_ns") || column == "forced" || column == "note_id" || column == "on_the_way" ||
          column == "rule_version" || column == "suggestion" || column == "at_most";
 }
 
-bool may_be_null(std::string_view column) {
-  return column == "gain_ns";
+/// Notes had no numbers in records of earlier versions.
+bool may_be_null(const RecordKind& kind, std::string_view column) {
+  return column == "gain_ns" || (column == "note_id" && std::string_view(kind.kind) == "note");
 }
 
 std::span<const char* const> columns_of(const RecordKind& kind) {
@@ -130,7 +146,8 @@ Result<std::vector<SqliteValue>> values_of(const RecordKind& kind, const json& r
   for (const char* column : columns_of(kind)) {
     const bool number = is_number(column);
     const auto member = record.find(column);
-    if (member != record.end() && member->is_null() && may_be_null(column)) {
+    const bool is_absent = member == record.end() || member->is_null();
+    if (is_absent && may_be_null(kind, column)) {
       values.push_back(nullptr);
       continue;
     }

@@ -387,7 +387,7 @@ def test_ledger_of_the_first_version_opens(neurolens, small_run):
     neurolens("label", small_run, "a=b")
     with sqlite3.connect(neurolens.ledger / "state.sqlite") as state:
         assert state.execute("SELECT * FROM receipts").fetchall() == receipts
-        assert state.execute("PRAGMA user_version").fetchone() == (5,)
+        assert state.execute("PRAGMA user_version").fetchone() == (6,)
         assert state.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 

@@ -303,10 +303,10 @@ def test_state_of_version_1_gets_predictions(neurolens, small_run):
     neurolens("label", small_run, "model=x")
     path = neurolens.ledger / "state.sqlite"
     with edited_sqlite(path) as state:
-        for table in ("predictions", "claims", "tombstones", "redaction_key", "pseudonyms"):
+        for table in ("predictions", "claims", "tombstones", "redaction_key", "pseudonyms", "note_subjects", "past_notes"):
             state.execute(f"DROP TABLE {table}")
         state.execute("PRAGMA user_version = 1")
     assert neurolens("findings", small_run, "--json").data["runs"][0]["run_id"] == small_run
     with sqlite3.connect(path) as state:
-        assert state.execute("PRAGMA user_version").fetchone() == (5,)
+        assert state.execute("PRAGMA user_version").fetchone() == (6,)
         assert state.execute("SELECT value FROM labels WHERE key = 'model'").fetchone() == ("x",)

@@ -151,10 +151,11 @@ def test_settings_come_from_the_environment(serve) -> None:
 
 def test_settings_come_from_a_file(serve, tmp_path) -> None:
     port, settings = free_port(), tmp_path / "serve.conf"
-    settings.write_text(f"# of the team\nport={port}\nbase-path=/lens\nno-token=true\nname=lens.example\n")
+    settings.write_text(f"# of the team\nport={port}\nbase-path=/lens\nno-token=true\nname=lens.example\nname=other.example\n")
     server = serve("--config", settings, port=None)
     assert server.url == f"http://127.0.0.1:{port}/lens" and server.token is None
-    assert server.get("/api/v1/runs", {"Host": f"lens.example:{port}"}).status == 200
+    for name in ("lens.example", "other.example"):  # a setting that may be repeated
+        assert server.get("/api/v1/runs", {"Host": f"{name}:{port}"}).status == 200
     other = free_port()
     server.kill()
     assert serve("--config", settings, port=other).port == other, "the command line comes first"

@@ -55,7 +55,7 @@ def test_every_linked_archive_is_in_the_sbom():
     ninja = (REPOSITORY / "build/release/build.ninja").read_text()
     link = re.search(r"build bin/neurolens: .*?\n\n", ninja, re.S)[0]
     archives = set(re.findall(r"/usr/lib/x86_64-linux-gnu/lib([\w+-]+)\.(?:a|so)\b", link))
-    assert archives == {"isal", "zstd", "sqlite3", "crypto", "ssl", "yaml-cpp", "re2"}
+    assert archives == {"isal", "zstd", "sqlite3", "crypto", "ssl", "yaml-cpp", "re2", "cmark"}
     foreign = set(re.findall(re.escape(str(DEPS)) + r"/([\w.-]+?)/lib/", link)) - {"sysroot-x86_64"}
     assert foreign == {"duckdb-1.5.5-x86_64"}
 

@@ -117,7 +117,7 @@ TEST_F(CancelledWait, ForTheStateOfALedger) {
   const auto held = store::SqliteTransaction::begin(other).value();
   const CallScope scope({soon(), {}});
   const auto changed = ledger.change_state(
-      [](store::State& state) { return state.add_note("none", "text", {1, "somebody"}); });
+      [](store::State& state) { return state.add_note("none", "text", "", {1, "somebody"}); });
   ASSERT_FALSE(changed);
   EXPECT_EQ(changed.error().code, ErrorCode::kCancelled);
 }

@@ -26,7 +26,7 @@ class StateBackup : public testing::Test {
     for (int i = from; i < to; i++) {
       ASSERT_TRUE(state.put_receipt(id(i), {i, "file " + std::to_string(i), "command", "host", "user"}));
       ASSERT_TRUE(state.add_tags(id(i), {"tag" + std::to_string(i)}, {1, "user"}));
-      ASSERT_TRUE(state.add_note(id(i), std::string(200, 'n'), {i, "user"}));
+      ASSERT_TRUE(state.add_note(id(i), std::string(200, 'n'), "", {i, "user"}));
     }
   }
   std::string content() {

@@ -7,6 +7,7 @@
 #include "base/small_json.h"
 #include "base/text.h"
 #include "http/answers.h"
+#include "http/members.h"
 #include "http/parameters.h"
 #include "ops/door.h"
 #include "store/projects.h"
@@ -36,15 +37,10 @@ bool has_prose(const ops::Operation& operation) {
   return false;
 }
 
-/// The door has not looked at the parameters yet.
-std::string text_in(const json& parameters, const char* name) {
-  return parameters.contains(name) && parameters[name].is_string() ? parameters[name].get<std::string>() : "";
-}
-
 /// The type of what `format` asks for; nothing if it is the answer itself.
 std::string stream_type(const ops::Operation& operation, const json& parameters) {
-  const std::string format = text_in(parameters, "format");
-  if (operation.stream == ops::Stream::kPage && !text_in(parameters, "page").empty())
+  const std::string format = text_member(parameters, "format");
+  if (operation.stream == ops::Stream::kPage && !text_member(parameters, "page").empty())
     return parameters["page"] == "html"    ? "text/html; charset=utf-8"
            : parameters["page"] == "junit" ? "application/xml"
                                            : "text/plain; charset=utf-8";
@@ -80,7 +76,7 @@ Response as_text(const ops::Operation& operation, const ops::Outcome& outcome) {
   Response response{.type = "text/plain; charset=utf-8"};
   response.body = operation.text(outcome, {});
   for (const std::string& warning : outcome.warnings) response.body += "warning: " + warning + "\n";
-  return response;
+  return with_exit_code(std::move(response), outcome);
 }
 
 bool wants_text(const Request& request) {

@@ -26,6 +26,7 @@ struct Shop {
   Jobs* jobs = nullptr;
   Uploads* uploads = nullptr;
   std::string base_path = {};  ///< "/lens" behind a proxy; empty: none
+  bool has_sign_in = false;    ///< people come by a provider
 };
 
 class Api {

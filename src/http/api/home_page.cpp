@@ -40,6 +40,13 @@ std::string row_of(const json& run) {
       report::html(ops::time_text(run.value("imported_at_ns", int64_t{0}))));
 }
 
+/// Who is here, and the way out.
+std::string person_text(const Shop& shop, const Caller& caller) {
+  if (!shop.has_sign_in) return "";
+  return "<form method=\"post\" action=\"sign-out\"><p>You are " + report::html_name(caller.name) +
+         ", in the project " + report::html(caller.project) + ". <button>Sign out</button></p></form>\n";
+}
+
 std::string page(const std::string& nonce, const std::string& lead, const std::string& rows) {
   const std::string table = rows.empty() ? ""
                                          : "<table><thead><tr><th>run</th><th>from</th><th>format</"
@@ -71,15 +78,16 @@ Response home_page(const Shop& shop, const Caller& caller, const Request& reques
   Response response{.type = "text/html; charset=utf-8"};
   response.headers.emplace_back("Content-Security-Policy",
                                 fmt::format("default-src 'none'; style-src 'nonce-{}'; base-uri 'none'; "
-                                            "form-action 'none'; frame-ancestors 'none'",
+                                            "form-action 'self'; frame-ancestors 'none'",
                                             nonce));
-  response.headers.emplace_back("Referrer-Policy", "no-referrer");
+  response.headers.emplace_back("Referrer-Policy", "same-origin");
   response.headers.emplace_back("Cache-Control", "no-store");
   response.body =
       page(nonce,
            rows.empty() ? "The ledger is empty. <code>neurolens push FILE --to …</code> sends a profile."
                         : "The newest runs of the ledger.",
            rows);
+  response.body.insert(response.body.find("<p>"), person_text(shop, caller));
   return response;
 }
 

@@ -9,6 +9,7 @@ namespace nl::http {
 namespace {
 
 constexpr int64_t kMostRefusalsNoted = 10;  // in a second
+constexpr std::string_view kSignIn = "/sign-in", kSignInBack = "/sign-in/back", kSignOut = "/sign-out";
 constexpr std::string_view kFixed[] = {"/", "/healthz", "/readyz", "/metrics", kOpenApi};
 
 Response text_answer(std::string type, std::string body) {
@@ -23,8 +24,12 @@ const ops::Operation* operation_of(const Request& request) {
 
 }  // namespace
 
-Routes::Routes(Shop shop, Guard guard)
-    : shop_(std::move(shop)), guard_(std::move(guard)), api_(shop_), openapi_(openapi_text(shop_.base_path)) {
+Routes::Routes(Shop shop, Guard guard, std::unique_ptr<SignIn> sign_in)
+    : shop_(std::move(shop)),
+      guard_(std::move(guard)),
+      sign_in_(std::move(sign_in)),
+      api_(shop_),
+      openapi_(openapi_text(shop_.base_path)) {
   shop_.uploads->forget_old();
   api_.keep_promises();
 }
@@ -37,11 +42,15 @@ std::string_view Routes::route_of(const Request& request) const {
   if (request.path.starts_with("/api/v1/jobs/")) return "jobs";
   if (request.path.starts_with("/api/v1/uploads")) return "uploads";
   if (request.path.starts_with("/api/v1/runs/")) return "run document";
+  if (request.path == kSignIn || request.path == kSignInBack) return "sign-in";
+  if (request.path == kSignOut) return "sign-out";
   return "unknown";
 }
 
 ops::Cost Routes::cost_of(const Request& request) const {
   const auto* operation = operation_of(request);
+  if (request.path == kSignIn || request.path == kSignInBack)
+    return ops::Cost::kHeavy;  // it asks another server
   return operation == nullptr ? ops::Cost::kLight : operation->cost;
 }
 
@@ -55,6 +64,7 @@ Response Routes::answer(const Request& request) {
 
 Response Routes::answer_admitted(const Request& request) {
   if (auto exchanged = guard_.exchange(request)) return *std::move(exchanged);
+  if (auto met = sign_in_ ? at_the_entrance(request) : std::nullopt) return *std::move(met);
   Admission admission = guard_.admit(request);
   if (admission.refusal) {
     note_refusal(request, admission.caller.name, admission.refusal->status);
@@ -66,6 +76,57 @@ Response Routes::answer_admitted(const Request& request) {
   if (response.status == 403 && operation_of(request) == nullptr)
     note_refusal(request, admission.caller.name, 403);
   return response;
+}
+
+/// Signing in and out: no token is needed for it.
+std::optional<Response> Routes::at_the_entrance(const Request& request) {
+  const bool is_way_in = request.path == kSignIn || request.path == kSignInBack;
+  if (!is_way_in && request.path != kSignOut) return std::nullopt;
+  if (auto refusal = guard_.refuses_sender(request)) return refusal;
+  const bool is_right = is_way_in ? request.method == Method::kGet : request.method == Method::kPost;
+  if (!is_right) {
+    auto response = refused(405, "bad_input",
+                            is_way_in ? "this address is asked by GET" : "this address is asked by POST", "");
+    response.headers.emplace_back("Allow", is_way_in ? "GET" : "POST");
+    return response;
+  }
+  if (request.path == kSignOut) return signed_out(request);
+  Response response = request.path == kSignIn ? sign_in_->begin(request) : signed_in(request);
+  if (response.status >= 400) note_refusal(request, response.who, response.status);
+  return response;
+}
+
+Response Routes::signed_in(const Request& request) {
+  const auto person = sign_in_->finish(request);
+  if (!person) return not_signed_in(person.error());
+  store::Token session;
+  session.name = person->name;
+  session.grants = person->grants;
+  session.made_by = sign_in_->provider().issuer();
+  const auto noted = shop_.audit->write({"answered",
+                                         person->name,
+                                         "",
+                                         request.address,
+                                         "sign-in",
+                                         {{"grants", store::grants_text(person->grants)}},
+                                         200});
+  if (!noted) return failed("sign-in", noted.error());
+  const auto cookie = guard_.open_session(request, std::move(session), sign_in_->hours());
+  if (!cookie) return failed("sign-in", cookie.error());
+  Response response = signed_in_page(person->to);
+  response.headers.emplace_back("Set-Cookie", *cookie);
+  response.who = person->name;
+  return response;
+}
+
+Response Routes::signed_out(const Request& request) {
+  Admission admission = guard_.admit(request);
+  if (admission.refusal) return *std::move(admission.refusal);
+  auto response = guard_.sign_out(request);
+  if (!response) return failed("sign-out", response.error());
+  (void)shop_.audit->write(
+      {"answered", admission.caller.name, "", request.address, "sign-out", nullptr, 303});
+  return *std::move(response);
 }
 
 /// Whoever has no token must not be able to fill the disk with lines about it.

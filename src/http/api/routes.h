@@ -10,6 +10,7 @@
 #include "http/api/figures.h"
 #include "http/message.h"
 #include "http/people/guard.h"
+#include "http/people/sign_in.h"
 
 namespace nl::http {
 
@@ -21,7 +22,8 @@ struct Reception {
 
 class Routes {
  public:
-  Routes(Shop shop, Guard guard);
+  /// `sign_in`: null if people have tokens alone.
+  Routes(Shop shop, Guard guard, std::unique_ptr<SignIn> sign_in);
 
   Response answer(const Request& request);
   /// Asked before the body is read.
@@ -34,12 +36,16 @@ class Routes {
 
  private:
   Response answer_admitted(const Request& request);
+  std::optional<Response> at_the_entrance(const Request& request);
+  Response signed_in(const Request& request);
+  Response signed_out(const Request& request);
   Response admitted(const Request& request, const Caller& caller);
   Response plain_page(const Request& request, const Caller& caller);
   void note_refusal(const Request& request, const std::string& who, int status);
 
   Shop shop_;
   Guard guard_;
+  std::unique_ptr<SignIn> sign_in_;
   Api api_;
   std::string openapi_;
   Figures figures_;

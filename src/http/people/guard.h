@@ -32,6 +32,7 @@ struct GuardOptions {
   std::string owner = {};               ///< who started the server
   std::vector<std::string> hosts = {};  ///< names that the server is reached by, with their ports
   std::string base_path = {};
+  bool has_sign_in = false;        ///< people without a token are sent there
   bool behind_proxy = false;       ///< the proxy in front of it answers for TLS and for names
   int64_t most_per_second = 2000;  ///< requests of one caller
 };
@@ -48,6 +49,12 @@ class Guard {
   Admission admit(const Request& request);
   /// "/?token=…" becomes a cookie, and the address loses the token.
   std::optional<Response> exchange(const Request& request);
+  /// Is it sent to another name, or by a page of another site?
+  std::optional<Response> refuses_sender(const Request& request) const;
+  /// Keeps a token for somebody who has signed in; returns the cookie with it.
+  Result<std::string> open_session(const Request& request, store::Token session, int hours);
+  /// The token of the cookie is good no more.
+  Result<Response> sign_out(const Request& request);
 
  private:
   struct Spent {
@@ -64,7 +71,6 @@ class Guard {
       : options_(std::move(options)), shared_(std::move(shared)) {}
 
   bool is_known_host(std::string_view host) const;
-  std::optional<Response> refuses_sender(const Request& request) const;
   std::optional<store::Token> holder(std::string_view secret);
   std::optional<store::Token> token_of(const Request& request);
   bool is_too_fast(const std::string& name);
@@ -78,7 +84,7 @@ bool is_probe(const Request& request);
 /// These, and figures of the server itself for whoever is on this machine.
 bool needs_no_token(const Request& request);
 
-/// What a token lets its holder do.
-ops::Effect right_of(const store::Token& token);
+/// What a token lets its holder do in this project.
+ops::Effect right_of(const store::Token& token, std::string_view project);
 
 }  // namespace nl::http

@@ -296,6 +296,7 @@ class Connection {
   template <class Message>
   static void set_headers(const Response& response, Message& message) {
     message.set(wire::field::server, "neurolens");
+    message.set("NeuroLens-Version", NEUROLENS_VERSION);
     if (!response.type.empty()) message.set(wire::field::content_type, response.type);
     message.set("X-Content-Type-Options", "nosniff");
     for (const auto& [name, value] : response.headers) message.insert(name, value);

@@ -49,7 +49,9 @@ void take(const json& envelope, const std::string& sent, Outcome& outcome) {
                                     {"claimed", run.value("claimed", false)},
                                     {"sent", sent}});
   }
-  for (const json& warning : envelope.value("warnings", json::array())) outcome.warnings.push_back(warning);
+  for (const json& warning : envelope.value("warnings", json::array())) {
+    if (warning.is_string()) outcome.warnings.push_back(warning);
+  }
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {

@@ -28,17 +28,23 @@ constexpr char kResult[] = R"({
   "properties": {
     "token": {"type": "string", "description": "what the holder sends; it is shown this once and kept nowhere"},
     "tokens": {"type": "array", "items": {"type": "object",
-      "required": ["id", "name", "project", "role", "made_at_ns", "made_by", "expires_at_ns", "revoked_at_ns", "good"],
-      "properties": {"id": {"type": "string"}, "name": {"type": "string"}, "project": {"type": "string"},
-        "role": {"type": "string"}, "good": {"type": "boolean", "description": "it can be used now"}}}}}})";
+      "required": ["id", "name", "grants", "made_at_ns", "made_by", "expires_at_ns", "revoked_at_ns", "good"],
+      "properties": {"id": {"type": "string"}, "name": {"type": "string"},
+        "grants": {"type": "array", "description": "what its holder may do, project by project",
+                   "items": {"type": "object", "required": ["project", "role"],
+                             "properties": {"project": {"type": "string"}, "role": {"type": "string"}}}},
+        "made_by": {"type": "string", "description": "who made it; of somebody who signed in: the provider that vouched"},
+        "good": {"type": "boolean", "description": "it can be used now"}}}}}})";
 
 constexpr int64_t kDay = int64_t{24} * 3600 * 1'000'000'000;
 
 json token_json(const store::Token& token, int64_t now) {
+  json grants = json::array();
+  for (const store::Grant& grant : token.grants)
+    grants.push_back({{"project", grant.project}, {"role", store::role_name(grant.role)}});
   return {{"id", token.id},
           {"name", token.name},
-          {"project", token.project},
-          {"role", store::role_name(token.role)},
+          {"grants", std::move(grants)},
           {"made_at_ns", token.made_at_ns},
           {"made_by", token.made_by},
           {"expires_at_ns", token.expires_at_ns},
@@ -62,8 +68,7 @@ Result<std::string> add(Context& context, store::Access& access, const json& par
   }
   store::Token token;
   token.name = parameters["name"];
-  token.project = project;
-  token.role = *store::role_of_name(parameters["role"].get<std::string>());
+  token.grants = {{project, *store::role_of_name(parameters["role"].get<std::string>())}};
   token.made_at_ns = now;
   token.made_by = context.principal;
   token.expires_at_ns = now + parameters["days"].get<int64_t>() * kDay;
@@ -111,11 +116,17 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
            dim("Keep it: it is not shown again. Programs take it from NEUROLENS_TOKEN.", style) + "\n\n";
   if (data["tokens"].empty()) return out + "There are no tokens.\n";
   using enum TextTable::Align;
-  TextTable table({kLeft, kLeft, kLeft, kLeft, kLeft, kLeft});
-  table.add({"id", "for", "project", "role", "until", ""});
+  TextTable table({kLeft, kLeft, kLeft, kLeft, kLeft});
+  table.add({"id", "for", "may", "until", ""});
   for (const json& token : data["tokens"]) {
     const bool is_revoked = token["revoked_at_ns"] != 0;
-    table.add({token["id"], token["name"], token["project"], token["role"], time_text(token["expires_at_ns"]),
+    std::string may;
+    for (const json& grant : token["grants"]) {
+      const std::string project = grant["project"];
+      may += (may.empty() ? "" : ", ") + grant["role"].get<std::string>() + " in " +
+             (project == store::kAllProjects ? "all projects" : project);
+    }
+    table.add({token["id"], token["name"], may, time_text(token["expires_at_ns"]),
                is_revoked      ? "revoked"
                : token["good"] ? ""
                                : "expired"});

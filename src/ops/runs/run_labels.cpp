@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "model/labels.h"
 #include "ops/runs/run_names.h"
@@ -77,12 +78,14 @@ Result<void> apply_tags_and_notes(store::Ledger& ledger, const std::string& run_
   if (!added.empty()) {
     NL_CHECK(ledger.change_state([&](store::State& state) { return state.add_tags(run_id, added, act); }));
   }
+  std::set<std::string> known;  // also what somebody has changed or removed: it does not come back
   NL_TRY(const auto notes, ledger.state().notes(run_id));
+  for (const auto& note : notes) known.insert(note.text);
+  NL_TRY(const auto past, ledger.state().past_notes(run_id));
+  for (const auto& one : past) known.insert(one.note.text);
   for (const auto& text : sidecar.notes) {
-    const bool known =
-        std::any_of(notes.begin(), notes.end(), [&](const store::Note& note) { return note.text == text; });
-    if (known) continue;
-    NL_CHECK(ledger.change_state([&](store::State& state) { return state.add_note(run_id, text, act); }));
+    if (known.contains(text)) continue;
+    NL_CHECK(ledger.change_state([&](store::State& state) { return state.add_note(run_id, text, "", act); }));
   }
   return {};
 }

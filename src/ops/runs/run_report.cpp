@@ -32,7 +32,12 @@ Result<report::Report> make_run_report(Context& context, const NamedRun& named, 
   if (is_in_ledger(context, named)) {
     NL_TRY(const auto ledger, ledger_of(context, named));
     NL_TRY(report.files, files_of_run(*ledger, named.run_id, open->document()));
+    NL_TRY(const auto notes, ledger->state().notes(named.run_id));
+    for (const store::Note& note : notes)
+      report.notes.push_back({note.note_id, note.about, note.written.user, note.written.at_ns, note.text});
   }
+  for (const std::string& text : named.came_along.notes)
+    report.notes.push_back({.note = static_cast<int64_t>(report.notes.size()) + 1, .text = text});
   report.analysis = std::move(analysis.data);
   NL_TRY(report.analysis.recorded_times, recorded_part(*open, options.window, report.top));
   return report::finished(std::move(report));

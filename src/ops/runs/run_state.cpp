@@ -67,7 +67,15 @@ json note_json(const store::Note& note) {
   return {{"note", note.note_id},
           {"written_at_ns", note.written.at_ns},
           {"user", note.written.user},
-          {"text", note.text}};
+          {"text", note.text},
+          {"about", note.about}};
+}
+
+json past_note_json(const store::PastNote& past) {
+  json out = note_json(past.note);
+  out["until_ns"] = past.until.at_ns;
+  out["until_user"] = past.until.user;
+  return out;
 }
 
 json state_json_elsewhere(const NamedRun& run, const json& document) {

@@ -25,6 +25,7 @@ Result<nlohmann::json> run_state_json(store::Ledger& ledger, const NamedRun& run
 nlohmann::json state_json_elsewhere(const NamedRun& run, const nlohmann::json& document);
 
 nlohmann::json note_json(const store::Note& note);
+nlohmann::json past_note_json(const store::PastNote& past);
 
 /// model=llama-3-8b precision=fp16 batch=8, in an order that people expect. An engine that is the backend is
 /// left out: every run would have it.
