@@ -1,8 +1,14 @@
 #include "store/sqlite.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 
 #include "base/call_control.h"
+#include "base/files.h"
 #include "store/page_checksums.h"
 
 namespace nl::store {
@@ -217,19 +223,26 @@ Result<void> Sqlite::check_pages() {
   return said == "ok" ? Result<void>() : Result<void>(damaged(said));
 }
 
+/// Reads the file that SQLite has open: to close another one would take the locks of this process away.
+/// Inside of a transaction nobody changes it meanwhile.
 Result<void> Sqlite::copy_to(const std::string& path) {
-  sqlite3* copy = nullptr;
-  int code = sqlite3_open_v2(path.c_str(), &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-  sqlite3_backup* const backup = code == SQLITE_OK ? sqlite3_backup_init(copy, "main", db_, "main") : nullptr;
-  if (backup != nullptr) {
-    (void)sqlite3_backup_step(backup, -1);
-    code = sqlite3_backup_finish(backup);
-  } else if (code == SQLITE_OK) {
-    code = sqlite3_errcode(copy);
-  }
-  sqlite3_close(copy);
-  if (code == SQLITE_OK) return {};
-  return Error{ErrorCode::kIo, std::string("cannot write a copy: ") + sqlite3_errstr(code) + ": " + path};
+  NL_TRY(const int64_t page, integer("PRAGMA page_size"));
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 size = 0;
+  int code = sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (code == SQLITE_OK) code = file->pMethods->xFileSize(file, &size);
+  std::string bytes(static_cast<size_t>(size), '\0');
+  for (int64_t at = 0; at < size && code == SQLITE_OK; at += page)
+    code = file->pMethods->xRead(file, bytes.data() + at,
+                                 static_cast<int>(std::min<int64_t>(page, size - at)), at);
+  if (code != SQLITE_OK) return error(code);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return errno_error("cannot create", path, errno);
+  const auto written = ::write(fd, bytes.data(), bytes.size());
+  const int number =
+      written == static_cast<ssize_t>(bytes.size()) && ::fsync(fd) == 0 ? 0 : std::max(errno, 1);
+  ::close(fd);
+  return number == 0 ? Result<void>() : Result<void>(errno_error("cannot write", path, number));
 }
 
 Result<SqliteTransaction> SqliteTransaction::begin(Sqlite& db) {

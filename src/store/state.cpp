@@ -99,17 +99,17 @@ Result<void> migrate(Sqlite& db) {
 }
 
 /// The state as it was, for whoever goes back to an older neurolens: state.sqlite.v5 and so on.
-Result<void> keep_old_version(Sqlite& db, const std::string& path, int64_t version) {
+Result<void> keep_old_version(Sqlite& db, const std::string& path) {
+  NL_TRY(const auto nobody_writes, SqliteTransaction::begin(db));
+  NL_TRY(const int64_t version, db.integer("PRAGMA user_version"));
+  if (version == kStateVersion) return {};  // another process was first
   const std::string kept = path + ".v" + std::to_string(version);
-  if (path_exists(kept)) return {};
   const std::string aside = kept + "." + std::to_string(::getpid());
-  const auto copied = db.copy_to(aside);
-  if (!copied || ::rename(aside.c_str(), kept.c_str()) != 0) {
-    const int number = errno;
-    (void)::unlink(aside.c_str());
-    return !copied ? copied.error() : errno_error("cannot write", kept, number);
-  }
-  return {};
+  NL_CHECK(db.copy_to(aside));
+  if (::rename(aside.c_str(), kept.c_str()) == 0) return {};
+  const int number = errno;
+  (void)::unlink(aside.c_str());
+  return errno_error("cannot write", kept, number);
 }
 
 LabelValue label_of(const SqliteRow& r) {
@@ -134,7 +134,7 @@ Result<State> State::open(const std::string& path, SqliteAccess access, int busy
     return db.damaged("the file has lost its checksums");
   if (version < kStateVersion && writes) {
     NL_TRY(const int64_t pages, db.integer("PRAGMA page_count"));
-    if (pages > 0) NL_CHECK(keep_old_version(db, path, version));
+    if (pages > 0) NL_CHECK(keep_old_version(db, path));
     if (pages > 0 && !db.has_checksums()) NL_CHECK(db.add_checksums());
     NL_CHECK(migrate(db));
   }
