@@ -12,6 +12,7 @@
 #include <boost/beast/http.hpp>
 
 #include "base/call_control.h"
+#include "base/files.h"
 #include "base/text.h"
 
 namespace nl::remote {
@@ -47,17 +48,21 @@ void notice_death(tcp::socket& socket) {
 
 /// The first of its addresses that answers, each within the time: the system's own patience is minutes long.
 void connect_within(tcp::socket& socket, const tcp::resolver::results_type& addresses, int seconds) {
-  beast::error_code error = asio::error::host_not_found;
+  beast::error_code failure = asio::error::host_not_found;
   for (const auto& address : addresses) {
-    socket.close(error);
-    socket.open(address.endpoint().protocol());
-    const unsigned milliseconds = static_cast<unsigned>(seconds) * 1000;
-    (void)::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
-                       sizeof milliseconds);
-    socket.connect(address.endpoint(), error);
-    if (!error) return;
+    try {
+      if (socket.is_open()) socket.close();
+      socket.open(address.endpoint().protocol());
+      const unsigned milliseconds = static_cast<unsigned>(seconds) * 1000;
+      (void)::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+                         sizeof milliseconds);
+      socket.connect(address.endpoint());
+      return;
+    } catch (const boost::system::system_error& e) {
+      failure = e.code();
+    }
   }
-  throw boost::system::system_error(error);
+  throw boost::system::system_error(failure);
 }
 
 }  // namespace
@@ -145,12 +150,13 @@ class Secured {
   asio::ssl::stream<tcp::socket> stream;
 };
 
-/// What the system believes, and `more`.
+/// What the system believes, and `more`. Throws if a file is damaged.
 void believe(asio::ssl::context& context, const std::string& more) {
-  beast::error_code ignored;
-  (void)context.set_default_verify_paths(ignored);
-  for (const char* file : kAuthorities) (void)context.load_verify_file(file, ignored);
-  if (!more.empty()) (void)context.load_verify_file(more, ignored);
+  context.set_default_verify_paths();
+  for (const char* file : kAuthorities) {
+    if (path_exists(file)) context.load_verify_file(file);
+  }
+  if (!more.empty()) context.load_verify_file(more);
   context.set_verify_mode(asio::ssl::verify_peer);
 }
 

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import struct
@@ -369,11 +370,6 @@ def test_a_slow_scope_triggers_a_dump(recorder, tmp_path):
 # ---- Where the collector lies
 
 
-def private_folders():
-    """Folders for code, and their locks, of this user."""
-    return {path for path in pathlib.Path("/tmp").glob(f"neurolens-{os.geteuid()}-*")}
-
-
 def wait_for(path):
     deadline = time.monotonic() + 60
     while not path.exists():
@@ -384,7 +380,6 @@ def wait_for(path):
 def test_no_code_in_the_ledger(recorder, tmp_path):
     """A ledger may be shared: whoever can write to it must not decide what the program loads."""
     recorder.environment.update(TMPDIR="", XDG_RUNTIME_DIR="")
-    before = private_folders()
     script = f"env > {tmp_path}/env.txt; mv {tmp_path}/env.txt {tmp_path}/env; while ! test -e {tmp_path}/go; do sleep 0.05; done"
     running = recorder.start("record", "--silent", "--", "sh", "-c", script)
     wait_for(tmp_path / "env")
@@ -399,19 +394,20 @@ def test_no_code_in_the_ledger(recorder, tmp_path):
     (tmp_path / "go").touch()
     _, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
-    assert private_folders() <= before
+    assert not library.parent.exists(), "its folder is gone"
 
 
 def test_the_code_of_a_killed_recorder_is_removed_later(recorder, tmp_path):
     recorder.environment.update(TMPDIR="", XDG_RUNTIME_DIR="")
-    before = private_folders()
-    running = recorder.start("record", "--silent", "--", "sh", "-c", f"touch {tmp_path}/ready; exec sleep 600")
-    wait_for(tmp_path / "ready")
+    script = f"env > {tmp_path}/env.txt; mv {tmp_path}/env.txt {tmp_path}/env; exec sleep 600"
+    running = recorder.start("record", "--silent", "--", "sh", "-c", script)
+    wait_for(tmp_path / "env")
+    (library,) = re.findall("^NEUROLENS_COLLECT=(.+)$", (tmp_path / "env").read_text(), re.MULTILINE)
     running.kill()
     running.communicate()
-    assert private_folders() - before
+    assert pathlib.Path(library).exists()
     recorder("record", "--silent", "--", "true")
-    assert private_folders() <= before
+    assert not pathlib.Path(library).parent.exists()
 
 
 def test_a_recorder_takes_no_folder_that_others_can_move(recorder, tmp_path):

@@ -115,9 +115,8 @@ std::string der_of(std::string_view signature) {
   if (signature.size() != 2 * kP256Bytes) return {};
   const Signature pair(ECDSA_SIG_new());
   Number r = number_of(signature.substr(0, kP256Bytes)), s = number_of(signature.substr(kP256Bytes));
-  if (!pair || !r || !s || ECDSA_SIG_set0(pair.get(), r.get(), s.get()) != 1) return {};
-  (void)r.release();  // they are the pair's now
-  (void)s.release();
+  if (!pair || !r || !s) return {};
+  if (ECDSA_SIG_set0(pair.get(), r.release(), s.release()) != 1) return {};  // they are the pair's now
   unsigned char* der = nullptr;
   const int size = i2d_ECDSA_SIG(pair.get(), &der);
   std::string out(reinterpret_cast<const char*>(der), size > 0 ? static_cast<size_t>(size) : 0);

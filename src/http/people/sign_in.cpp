@@ -52,6 +52,7 @@ std::vector<store::Grant> together(const std::vector<store::Grant>& grants) {
     if (!is_new) it->second = std::max(it->second, grant.role);
   }
   std::vector<store::Grant> out;
+  out.reserve(highest.size());
   for (const auto& [project, role] : highest) out.push_back({project, role});
   return out;
 }
