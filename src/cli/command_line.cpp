@@ -552,7 +552,21 @@ int run_serve(const CommandLine& line) {
   return served ? 0 : Call(line.global, "").fail("serve", served.error());
 }
 
-int parse_and_run(int argc, char** argv) {
+/// `import FILE --to SERVER` is what people type for push.
+std::vector<char*> with_push(int argc, char** argv) {
+  static char push[] = "push";
+  std::vector<char*> words(argv, argv + argc);
+  const bool has_to = std::any_of(words.begin(), words.end(), [](const char* word) {
+    return std::string_view(word) == "--to" || std::string_view(word).starts_with("--to=");
+  });
+  const auto verb = std::find(words.begin(), words.end(), first_word(argc, argv));
+  if (has_to && verb != words.end() && std::string_view(*verb) == "import") *verb = push;
+  return words;
+}
+
+int parse_and_run(int argc, char** given) {
+  std::vector<char*> words = with_push(argc, given);
+  char** const argv = words.data();
   const std::string word = first_word(argc, argv);
   CommandLine line(!word.empty() && !is_verb(word), word);
   try {

@@ -345,6 +345,8 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
   NL_CHECK(be_the_only_one(ledger));
   NL_CHECK(clear_up(ledger));
   NL_CHECK(make_projects(command, ledger));
+  // With one connection open, SQLite does not make and remove its shared memory for every request.
+  NL_TRY(const store::Ledger open_meanwhile, store::Ledger::open(ledger));
   const auto cores = std::max(2u, std::thread::hardware_concurrency());
   const size_t workers = command.workers > 0 ? static_cast<size_t>(command.workers) : cores;
   store::SqlWorkers sql_workers{

@@ -12,7 +12,7 @@ namespace nl::model {
 inline constexpr size_t kMaxLabelKeyBytes = 64;
 inline constexpr size_t kMaxLabelValueBytes = 1024;
 inline constexpr size_t kMaxLabelsOfARun = 256;
-inline constexpr size_t kMaxNoteBytes = 16 * 1024;
+inline constexpr size_t kMaxNoteBytes = size_t{16} * 1024;
 
 /// [a-z][a-z0-9_.-]{0,63}, and not the name of a field that every run has, such as `format`.
 Result<void> check_label_key(std::string_view key);

@@ -253,6 +253,7 @@ Result<std::vector<int64_t>> RunSearch::sorted_by_number(const SortOrder& order)
     return order.reverse ? value(a) > value(b) : value(a) < value(b);
   });
   std::vector<int64_t> runs;
+  runs.reserve(all.size());
   for (const auto& f : all) runs.push_back(f.run_no);
   return runs;
 }
@@ -265,6 +266,7 @@ Result<std::vector<int64_t>> RunSearch::sorted_by_value(const SortOrder& order) 
         list.insert(list.end(), runs.begin(), runs.end());
       }));
   std::vector<std::string> values;
+  values.reserve(by_value.size());
   for (const auto& [value, runs] : by_value) values.push_back(value);
   std::sort(values.begin(), values.end(), value_before);
   if (order.reverse) std::reverse(values.begin(), values.end());

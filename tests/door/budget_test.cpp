@@ -43,6 +43,7 @@ class Budget : public LedgerOfSamples {
             {"fingerprint", {{"run", a}}},
             {"lint", {{"run", a}}},
             {"metrics", json::object()},
+            {"note", {{"run", a}}},
             {"query", {{"run", a}, {"sql", "SELECT * FROM spans ORDER BY ALL"}}},
             {"redact", {{"reveal", "hukoyijewavuxoqi"}}},
             {"system", json::object()},

@@ -153,6 +153,12 @@ def test_a_run_goes_there_and_back(client: Client, ledger: Neurolens, server: Se
     assert again["run_id"] == sent["run_id"] and not again["created"]
 
 
+def test_import_to_a_server_is_push(client: Client, ledger: Neurolens, server: Server, tmp_path: pathlib.Path) -> None:
+    (sent,) = client.own("import", small(tmp_path, 30), "--to", server.url, "--json").data["runs"]
+    assert sent["created"] and sent["run_id"] in ledger.run_ids()
+    assert client.own.run_ids() == []
+
+
 def test_a_gate_fails_there_as_here(client: Client, ledger: Neurolens, server: Server, runs: list[str]) -> None:
     """A CI job that asks a server must not pass because it does."""
     words = ["compare", runs[1], runs[0], "--gate", "--threshold", "1%"]

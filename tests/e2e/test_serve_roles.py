@@ -17,7 +17,7 @@ NEEDED = {"kRead": 0, "kWrite": 1, "kManage": 2}
 PARAMETERS: dict[str, dict[str, Any]] = {
     "analyze": {"run": "RUN"}, "compare": {"runs": ["RUN", "RUN"]}, "delete": {"run": "00000000", "reason": "a test"},
     "export": {"run": "RUN"}, "fingerprint": {"run": "RUN"}, "label": {"run": "RUN", "labels": ["a=b"]}, "lint": {"run": "RUN"},
-    "note": {"run": "RUN", "text": "a word"}, "query": {"run": "RUN", "sql": "SELECT 1"}, "report": {"run": "RUN", "format": "json"},
+    "note": {"run": "RUN"}, "query": {"run": "RUN", "sql": "SELECT 1"}, "report": {"run": "RUN", "format": "json"},
     "show": {"run": "RUN"}, "similar": {"run": "RUN"}, "slice": {"run": "RUN", "window": "whole"}, "tag": {"run": "RUN", "names": ["a"]},
     "trend": {"metric": "total_time"}, "verify": {"run": "RUN"},
 }

@@ -65,9 +65,19 @@ json plain_content() {
   return {{"schema", {{"type", "string"}}}};
 }
 
+/// Answers may get new fields. A client that was made from this document must not refuse them.
+void allow_new_fields(json& schema) {
+  if (schema.is_object() && schema.value("additionalProperties", json()).is_boolean())
+    schema.erase("additionalProperties");
+  if (!schema.is_structured()) return;
+  for (json& part : schema) allow_new_fields(part);
+}
+
 /// The types that an answer may have; which of them it has is said by the parameters and the header Accept.
 json answer_types(const ops::Operation& operation) {
-  json types = content(ops::envelope_schema(operation));
+  json envelope = ops::envelope_schema(operation);
+  allow_new_fields(envelope);
+  json types = content(std::move(envelope));
   types["text/plain"] = plain_content();
   switch (operation.stream) {
     case ops::Stream::kRows:

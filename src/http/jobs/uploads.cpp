@@ -281,6 +281,7 @@ std::vector<Uploads::Promise> Uploads::promises() const {
     return std::tie(a.first, a.second.id) < std::tie(b.first, b.second.id);
   });
   std::vector<Promise> out;
+  out.reserve(found.size());
   for (auto& [at, promise] : found) out.push_back(std::move(promise));
   return out;
 }

@@ -22,12 +22,12 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"x-run": true},
-    "text": {"type": "string", "x-positional": 2, "x-prose": true,
+    "text": {"type": "string", "x-positional": 2, "x-prose": true, "x-effect": "write",
              "description": "the note to add, in Markdown; without it: list the notes"},
     "about": {"type": "string", "maxLength": 4096,
               "description": "what of the run the note is about: kernel:NAME, span:ID, finding:RULE or compare:RUN"},
-    "edit": {"type": "integer", "minimum": 1, "description": "number of the note that gets this text; what it said is kept"},
-    "remove": {"type": "integer", "minimum": 1, "description": "number of the note to remove; what it said is kept"},
+    "edit": {"type": "integer", "minimum": 1, "x-effect": "write", "description": "number of the note that gets this text; what it said is kept"},
+    "remove": {"type": "integer", "minimum": 1, "x-effect": "write", "description": "number of the note to remove; what it said is kept"},
     "history": {"type": "boolean", "default": false, "description": "also what notes said before they were changed or removed"}
   }})";
 
@@ -44,6 +44,8 @@ constexpr char kResult[] = R"({
     "notes": {"type": "array", "items": {"$ref": "#/definitions/note"}},
     "past_notes": {"type": "array", "items": {"$ref": "#/definitions/note"},
                    "description": "with history: what notes said before, in the order in which they ended"}}})";
+
+constexpr Cut kCuts[] = {{"/past_notes", 0, kOldestFirst}, {"/notes", 0, kOldestFirst}};
 
 Error no_such(const std::string& what, const std::string& name, SuggestedCall lists) {
   return Error{ErrorCode::kNotFound, "the run has no such " + what + ": " + name, "{} lists them", {lists}};
@@ -218,9 +220,10 @@ const Operation& operation_note() {
       .example = R"({"run": "@latest", "text": "first run with the new kernel"})",
       .parameters = kParameters,
       .result = kResult,
-      .effect = Effect::kWrite,
+      .effect = Effect::kRead,
       .reach = {.cli = true, .http = true, .mcp = true},
       .cost = Cost::kLight,
+      .cuts = kCuts,
       .run = run,
       .text = text,
   };

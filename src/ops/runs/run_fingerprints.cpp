@@ -173,14 +173,14 @@ class Filling {
   void drop_other_versions() const {
     const std::string all = ledger_.folder() + "/fingerprints";
     for (const auto& name : list_folder(all)) {
-      if (name != version_folder()) remove_tree(all + "/" + name);
+      if (name != version_folder()) remove_tree(fmt::format("{}/{}", all, name));
     }
   }
 
   void open_blocks(const std::string& folder, Wanted& wanted) {
     for (const auto& name : list_folder(folder)) {
       if (!name.ends_with(kRowsEnd)) continue;
-      const std::string path = folder + "/" + name;
+      const std::string path = fmt::format("{}/{}", folder, name);
       auto block = open_block(context_, path, may_write_);
       if (block) {
         mark_dead(*block, wanted);
@@ -211,7 +211,7 @@ class Filling {
 
   void add(const RowKey& key) {
     const std::string id = run_id_text(key);
-    const auto print = run_fingerprint({id, ledger_.run_folder(id)});
+    const auto print = run_fingerprint(listed_run(context_, ledger_, id));
     if (!print) {
       if (ledger_.has(id)) out_.unreadable.push_back(id);  // else it was dropped meanwhile
       return;
@@ -221,8 +221,9 @@ class Filling {
   }
 
   Result<void> write() {
-    for (const auto& [mask, rows] : rows_) {
-      const auto append = [&, mask = mask, &rows = rows] {
+    for (const auto& entry : rows_) {
+      const auto append = [&] {
+        const auto& [mask, rows] = entry;
         const std::string& folder = temporary_ ? temporary_->path() : folder_;
         return fingerprint::append_rows(fmt::format("{}/{:08x}{}", folder, mask, kRowsEnd), mask, rows);
       };

@@ -155,7 +155,7 @@ Result<NamedRun> run_in_folder(const Context& context, const std::string& name) 
   run.path = name;
   run.cached = cached_for(context, name);
   if (!run.cached.empty()) return run;
-  NL_TRY(const std::string cache, store::cache_folder(*context.environment));
+  NL_CHECK(store::cache_folder(*context.environment));
   return Error{ErrorCode::kIo, "cannot read: " + name + "/run.json"};
 }
 
@@ -185,6 +185,12 @@ Result<NamedRun> resolve_run_unread(Context& context, const std::string& name) {
   NamedRun run{document ? (**document)["run_id"].get<std::string>() : base, folder};
   run.is_foreign = true;
   run.cached = cached_for(context, folder);
+  return run;
+}
+
+NamedRun listed_run(const Context& context, const store::Ledger& ledger, const std::string& run_id) {
+  NamedRun run{run_id, ledger.run_folder(run_id)};
+  if (!ledger.may_write()) run.cached = cached_for(context, run.bundle);
   return run;
 }
 

@@ -49,6 +49,9 @@ Result<NamedRun> resolve_ledger_run(Context& context, store::Ledger& ledger, con
 /// id.
 Result<NamedRun> resolve_run_unread(Context& context, const std::string& name);
 
+/// A run that the ledger lists, without a lease: for those who read many.
+NamedRun listed_run(const Context& context, const store::Ledger& ledger, const std::string& run_id);
+
 /// The ledger that the run was found in; else that of the context, opened now.
 Result<std::shared_ptr<store::Ledger>> ledger_of(const Context& context, const NamedRun& run);
 

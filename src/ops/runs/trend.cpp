@@ -55,7 +55,7 @@ class Values {
 
  private:
   Known<double> of(const RunRow& row) const {
-    const auto measures = run_measures({row.run_id, ledger_.run_folder(row.run_id)}, figure_.detail());
+    const auto measures = run_measures(listed_run(context_, ledger_, row.run_id), figure_.detail());
     if (!measures) return Absent{measures.error().message};
     return figure_.of(*measures);
   }
@@ -130,11 +130,12 @@ void add_work(const json& measures, size_t run, size_t runs, WorkTimes& work) {
   for (const json& kernel : measures["kernels"]) add("kernel", kernel["name"], kernel["total_ns"]);
 }
 
-WorkTimes work_of(const store::Ledger& ledger, const std::vector<Point>& points, size_t from, size_t to) {
+WorkTimes work_of(const Context& context, const store::Ledger& ledger, const std::vector<Point>& points,
+                  size_t from, size_t to) {
   WorkTimes work;
   for (size_t i = from; i < to; i++) {
     const std::string& run_id = points[i].run->run_id;
-    const auto measures = run_measures({run_id, ledger.run_folder(run_id)});
+    const auto measures = run_measures(listed_run(context, ledger, run_id));
     if (measures) add_work(*measures, i - from, to - from, work);
   }
   return work;
@@ -146,12 +147,12 @@ double middle(const WorkTimes& work, const WorkTimes::key_type& key) {
 }
 
 /// Kernels and classes whose time moved most: medians of a few runs on both sides.
-std::vector<TrendWork> moved_work(const store::Ledger& ledger, const std::vector<Point>& points, size_t from,
-                                  size_t at, size_t to) {
+std::vector<TrendWork> moved_work(const Context& context, const store::Ledger& ledger,
+                                  const std::vector<Point>& points, size_t from, size_t at, size_t to) {
   constexpr size_t kRuns = 5;
   constexpr size_t kRows = 8;
-  const WorkTimes before = work_of(ledger, points, std::max(from, at - std::min(at, kRuns)), at);
-  const WorkTimes after = work_of(ledger, points, at, std::min(to, at + kRuns));
+  const WorkTimes before = work_of(context, ledger, points, std::max(from, at - std::min(at, kRuns)), at);
+  const WorkTimes after = work_of(context, ledger, points, at, std::min(to, at + kRuns));
   WorkTimes both = before;
   both.insert(after.begin(), after.end());
   std::vector<TrendWork> changes;
@@ -194,8 +195,9 @@ TrendChange change_of(const stats::ChangePoint& change, const std::vector<Point>
 
 class GroupTrend {
  public:
-  GroupTrend(const store::Ledger& ledger, const TrendQuestion& question, std::vector<Point> points)
-      : ledger_(ledger), question_(question), points_(std::move(points)) {
+  GroupTrend(const Context& context, const store::Ledger& ledger, const TrendQuestion& question,
+             std::vector<Point> points)
+      : context_(context), ledger_(ledger), question_(question), points_(std::move(points)) {
     for (const Point& point : points_) values_.push_back(point.value);
     changes_ = stats::find_change_points(values_, question.change_points);
   }
@@ -207,6 +209,7 @@ class GroupTrend {
 
   std::vector<compare::TrendPoint> points() const {
     std::vector<compare::TrendPoint> list;
+    list.reserve(points_.size());
     for (const Point& point : points_)
       list.push_back({point.run->run_id, point.run->imported_at_ns, point.value});
     return list;
@@ -219,7 +222,7 @@ class GroupTrend {
       const size_t at = changes_[i].at;
       change.differences = differences_around(ledger_, points_, begin(i), at, end(i));
       if (change.alert && explained > 0) {
-        change.work = moved_work(ledger_, points_, begin(i), at, end(i));
+        change.work = moved_work(context_, ledger_, points_, begin(i), at, end(i));
         explained--;
       }
       list.push_back(std::move(change));
@@ -231,6 +234,7 @@ class GroupTrend {
   size_t begin(size_t i) const { return i == 0 ? 0 : changes_[i - 1].at; }
   size_t end(size_t i) const { return i + 1 == changes_.size() ? points_.size() : changes_[i + 1].at; }
 
+  const Context& context_;
   const store::Ledger& ledger_;
   const TrendQuestion& question_;
   std::vector<Point> points_;
@@ -249,6 +253,7 @@ std::map<std::string, std::optional<std::string>> values_of(const RunGroupHistor
 
 compare::TrendSummary summary_of(const std::vector<Point>& points) {
   std::vector<double> values;
+  values.reserve(points.size());
   for (const Point& point : points) values.push_back(point.value);
   const stats::Summary s = stats::summary_of(stats::sorted(std::move(values)));
   return {s.n, s.min, s.median, s.max};
@@ -272,7 +277,7 @@ Result<compare::Trend> trend_of(Context& context, store::Ledger& ledger, const T
     NL_TRY(auto points, values.of(group));
     if (points.empty()) continue;
     TrendGroup out{values_of(group, question.history.group_by), summary_of(points), {}, {}, {}};
-    const GroupTrend found(ledger, question, std::move(points));
+    const GroupTrend found(context, ledger, question, std::move(points));
     out.points = found.points();
     out.change_points = found.changes(explained);
     out.silent = found.silent();
