@@ -333,7 +333,8 @@ class Connection {
   }
 
   /// On a worker, which waits for each piece to be written. In chunks: an error in the middle ends the
-  /// connection before the last chunk, so that the client knows.
+  /// connection before the last chunk, so that the client knows. An error before the first piece becomes the
+  /// response, which has no stream then and is still to be written.
   bool stream(Response& response, const asio::any_io_executor& io) {
     bool has_begun = false;
     const Bytes write = [&](std::string_view piece) -> Result<void> {
@@ -351,7 +352,7 @@ class Connection {
       const std::string who = response.who;
       response = failed("stream", done.error());
       response.who = who;
-      return asio::co_spawn(io, write_whole(response, keeps_), asio::use_future).get();
+      return true;  // whoever called writes it, as any other answer
     }
     if (!done || !write("")) return false;
     try {
