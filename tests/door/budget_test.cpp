@@ -55,6 +55,10 @@ class Budget : public LedgerOfSamples {
             {"show", {{"run", a}}},
             {"show", {{"run", ids_[2]}}},
             {"similar", {{"run", a}}},
+            {"timeline", {{"run", a}}},
+            {"timeline", {{"run", a}, {"what", "area"}}},
+            {"timeline", {{"run", a}, {"what", "tile"}}},
+            {"timeline", {{"run", a}, {"what", "search"}, {"text", "a"}}},
             {"trend", {{"metric", "total_time"}}},
             {"verify", {{"run", a}}}};
   }

@@ -77,6 +77,7 @@ class Effects : public LedgerOfSamples {
             {"tag", {{"run", a}, {"names", {"nightly"}}}},
             {"token", {{"action", "add"}, {"name", "ci"}, {"role", "write"}}},
             {"token", json::object()},
+            {"timeline", {{"run", a}}},
             {"trend", {{"metric", "total_time"}}},
             {"verify", {{"run", a}}},
             {"export", {{"run", native}, {"format", "nlz"}, {"output", folder_ + "/run.nlz"}}},

@@ -53,6 +53,9 @@ READS: dict[str, list[tuple[dict[str, Any], list[str]]]] = {
     "show": [({"run": "{base}"}, ["{base}"]), ({"run": "@latest", "top": 2}, ["@latest", "--top", "2"])],
     "similar": [({"run": "{base}"}, ["{base}"]), ({"run": "{full}", "top": 1}, ["{full}", "--top", "1"])],
     "system": [({}, [])],
+    "timeline": [({"run": "{base}"}, ["{base}"]), ({"run": "{base}", "what": "area"}, ["{base}", "area"]),
+                 ({"run": "{base}", "what": "tile"}, ["{base}", "tile"]),
+                 ({"run": "{base}", "what": "search", "text": "E"}, ["{base}", "search", "--text", "E"])],
     "trend": [({}, []), ({"metric": "total_time", "group_by": "format"}, ["--metric", "total_time", "--group-by", "format"])],
     "verify": [({"run": "{base}"}, ["{base}"]), ({"run": "{full}"}, ["{full}"])],
 }  # fmt: skip

@@ -41,9 +41,10 @@ bool has_prose(const ops::Operation& operation) {
 std::string stream_type(const ops::Operation& operation, const json& parameters) {
   const std::string format = text_member(parameters, "format");
   if (operation.stream == ops::Stream::kPage && !text_member(parameters, "page").empty())
-    return parameters["page"] == "html"    ? "text/html; charset=utf-8"
-           : parameters["page"] == "junit" ? "application/xml"
-                                           : "text/plain; charset=utf-8";
+    return parameters["page"] == "html"     ? "text/html; charset=utf-8"
+           : parameters["page"] == "junit"  ? "application/xml"
+           : parameters["page"] == "packed" ? "application/octet-stream"
+                                            : "text/plain; charset=utf-8";
   if (operation.stream == ops::Stream::kBytes) return "application/octet-stream";
   if (operation.stream != ops::Stream::kRows) return {};
   if (format == "csv") return "text/csv; charset=utf-8";

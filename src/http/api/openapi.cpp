@@ -88,7 +88,7 @@ json answer_types(const ops::Operation& operation) {
           types["application/vnd.apache.arrow.stream"] = plain_content();
       break;
     case ops::Stream::kPage:
-      types["text/html"] = types["application/xml"] = plain_content();
+      types["text/html"] = types["application/xml"] = types["application/octet-stream"] = plain_content();
       break;
     case ops::Stream::kBytes:
       return {{"application/octet-stream", plain_content()},

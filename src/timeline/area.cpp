@@ -1,0 +1,160 @@
+#include "timeline/area.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace nl::timeline {
+namespace {
+
+constexpr char kTooMany[] = "the name is in several rows, and there are too many spans: choose less";
+
+struct Interval {
+  int64_t begin_ns;
+  int64_t end_ns;
+};
+
+int64_t union_of(std::vector<Interval>& intervals) {
+  std::sort(intervals.begin(), intervals.end(),
+            [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+  int64_t covered = 0, until = INT64_MIN;
+  for (const Interval& one : intervals) {
+    if (one.end_ns <= until) continue;
+    covered += one.end_ns - std::max(one.begin_ns, until);
+    until = one.end_ns;
+  }
+  return covered;
+}
+
+class Sums {
+ public:
+  Sums(const TimelineFile& file, const Stretch& stretch)
+      : stretch_(stretch), names_(file.names()), row_of_(file.names(), kFar), is_in_several_(file.names()) {}
+
+  void add(const Row& row, uint32_t number) {
+    const uint32_t from = row.first_beyond(stretch_.begin_ns), to = row.first_from(stretch_.end_ns);
+    for (uint32_t i = from; i < to; i++) {
+      const int64_t ns = row.dur_ns(i);
+      const bool is_at_edge = i == from || i + 1 == to;
+      add(row.name_of(i), ns, is_at_edge ? inside(row.span(i)) : ns, number);
+    }
+    total_ += to > from ? to - from : 0;
+  }
+
+  /// The rows again, for names that are in several.
+  void add_unions(const TimelineFile& file, const std::vector<uint32_t>& rows) {
+    std::vector<std::vector<Interval>> intervals(names_.size());
+    for (const uint32_t number : rows) {
+      const Row row = file.row(number);
+      const uint32_t to = row.first_from(stretch_.end_ns);
+      for (uint32_t i = row.first_beyond(stretch_.begin_ns); i < to; i++) {
+        const Span span = row.span(i);
+        if (is_in_several_[span.name])
+          intervals[span.name].push_back(
+              {std::max(span.start_ns, stretch_.begin_ns), std::min(span.end_ns(), stretch_.end_ns)});
+      }
+    }
+    for (size_t i = 0; i < names_.size(); i++) {
+      if (is_in_several_[i]) names_[i].union_ns = union_of(intervals[i]);
+    }
+  }
+
+  bool has_few() const { return total_ <= kMostForUnion; }
+
+  AreaSums result() {
+    AreaSums out;
+    for (uint32_t i = 0; i < names_.size(); i++) {
+      NameSums& one = names_[i];
+      if (one.count == 0) continue;
+      one.name = i;
+      if (!is_in_several_[i]) one.union_ns = one.sum_ns;
+      if (is_in_several_[i] && !has_few()) one.union_ns = Absent{kTooMany};
+      out.count += one.count;
+      out.sum_ns += one.sum_ns;
+      out.names.push_back(std::move(one));
+    }
+    std::stable_sort(out.names.begin(), out.names.end(),
+                     [](const NameSums& a, const NameSums& b) { return a.sum_ns > b.sum_ns; });
+    return out;
+  }
+
+ private:
+  int64_t inside(const Span& span) const {
+    return std::max<int64_t>(
+        0, std::min(span.end_ns(), stretch_.end_ns) - std::max(span.start_ns, stretch_.begin_ns));
+  }
+
+  void add(uint32_t name, int64_t ns, int64_t inside_ns, uint32_t row) {
+    NameSums& one = names_[name];
+    if (one.count == 0 || ns < one.min_ns) one.min_ns = ns;
+    if (one.count == 0 || ns > one.max_ns) one.max_ns = ns;
+    one.count++;
+    one.sum_ns += inside_ns;
+    one.whole_ns += ns;
+    if (row_of_[name] == kFar) row_of_[name] = row;
+    if (row_of_[name] != row) is_in_several_[name] = true;
+  }
+
+  Stretch stretch_;
+  std::vector<NameSums> names_;
+  std::vector<uint32_t> row_of_;
+  std::vector<bool> is_in_several_;
+  uint64_t total_ = 0;
+};
+
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  const auto same = [](char a, char b) { return lower(a) == lower(b); };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+/// Keeps the nearer one.
+void keep(std::optional<Match>& best, const Match& found, bool is_nearer) {
+  if (!best || is_nearer) best = found;
+}
+
+void find_in_row(const Row& row, uint32_t number, const std::vector<bool>& names, int64_t from_ns,
+                 Matches& out) {
+  const uint32_t middle = row.first_from(from_ns);
+  std::optional<uint32_t> next, previous;
+  for (uint32_t i = 0; i < row.size(); i++) {
+    if (!names[row.name_of(i)]) continue;
+    out.count++;
+    if (i < middle) previous = i;
+    if (i >= middle && !next) next = i;
+  }
+  if (next) {
+    const Match found{number, *next, row.span(*next)};
+    keep(out.next, found, out.next && found.span.start_ns < out.next->span.start_ns);
+  }
+  if (previous) {
+    const Match found{number, *previous, row.span(*previous)};
+    keep(out.previous, found, out.previous && found.span.start_ns > out.previous->span.start_ns);
+  }
+}
+
+}  // namespace
+
+AreaSums sums_of(const TimelineFile& file, const std::vector<uint32_t>& rows, const Stretch& stretch) {
+  Sums sums(file, stretch);
+  for (const uint32_t number : rows) sums.add(file.row(number), number);
+  if (sums.has_few()) sums.add_unions(file, rows);
+  return sums.result();
+}
+
+std::vector<bool> names_with(const TimelineFile& file, std::string_view text) {
+  std::vector<bool> found(file.names());
+  for (size_t i = 0; i < found.size(); i++) found[i] = contains(file.name(i), text);
+  return found;
+}
+
+Matches find_spans(const TimelineFile& file, const std::vector<uint32_t>& rows,
+                   const std::vector<bool>& names, int64_t from_ns) {
+  Matches out;
+  for (const uint32_t number : rows) find_in_row(file.row(number), number, names, from_ns, out);
+  return out;
+}
+
+}  // namespace nl::timeline
