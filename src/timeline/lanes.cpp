@@ -9,8 +9,31 @@
 namespace nl::timeline {
 namespace {
 
-bool is_before(const Span& a, const Span& b) {
-  return std::tie(a.start_ns, a.dur_ns, a.item) < std::tie(b.start_ns, b.dur_ns, b.item);
+inline bool is_before(const Span& a, const Span& b) {
+  if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+  return std::tie(a.dur_ns, a.item) < std::tie(b.dur_ns, b.item);
+}
+
+/// Sources write one kind of span after another, each by time: a few sorted stretches are merged, and most of
+/// them lie one behind the other already.
+void sort_by_start(std::vector<Span>& spans) {
+  std::vector<ptrdiff_t> ends = {0};  // of the stretches, by place
+  for (auto from = spans.begin(); from != spans.end();) {
+    from = std::is_sorted_until(from, spans.end(), is_before);
+    ends.push_back(from - spans.begin());
+  }
+  while (ends.size() > 2) {
+    std::vector<ptrdiff_t> merged = {0};
+    for (size_t i = 1; i < ends.size(); i += 2) {
+      const size_t last = std::min(i + 1, ends.size() - 1);
+      const auto begin = spans.begin() + ends[i - 1], middle = spans.begin() + ends[i],
+                 end = spans.begin() + ends[last];
+      if (middle != end && is_before(*middle, *(middle - 1)))
+        std::inplace_merge(begin, middle, end, is_before);
+      merged.push_back(ends[last]);
+    }
+    ends = std::move(merged);
+  }
 }
 
 bool overlap(const std::vector<Span>& spans) {
@@ -26,8 +49,7 @@ using Smallest = std::priority_queue<T, std::vector<T>, std::greater<>>;
 }  // namespace
 
 std::vector<std::vector<Span>> lanes_of(std::vector<Span> spans) {
-  if (!std::is_sorted(spans.begin(), spans.end(), is_before))
-    std::sort(spans.begin(), spans.end(), is_before);
+  sort_by_start(spans);
   std::vector<std::vector<Span>> lanes;
   if (!overlap(spans)) {
     lanes.push_back(std::move(spans));

@@ -92,6 +92,17 @@ void TimelineWriter::put(const T& value) {
   std::memcpy(buffer_.data() + at, &value, sizeof(T));
 }
 
+template <class T, class Of>
+void TimelineWriter::put_column(std::span<const Span> spans, const Of& of) {
+  const size_t at = buffer_.size();
+  buffer_.resize(at + padded(spans.size() * sizeof(T)));
+  char* out = buffer_.data() + at;
+  for (size_t i = 0; i < spans.size(); i++, out += sizeof(T)) {
+    const auto value = static_cast<T>(of(spans[i], i));
+    std::memcpy(out, &value, sizeof(T));
+  }
+}
+
 /// All parts begin at a multiple of 8; so does whatever was written out.
 void TimelineWriter::pad() {
   buffer_.resize(padded(buffer_.size()));
@@ -108,23 +119,20 @@ Result<void> TimelineWriter::write_out(size_t most_kept) {
 
 void TimelineWriter::put_columns(std::span<const Span> spans, RowHead& head) {
   std::vector<Far> far_starts, far_lengths;
-  const auto put_narrow = [&](uint64_t index, int64_t value, std::vector<Far>& far) {
+  const auto narrow = [](uint64_t index, int64_t value, std::vector<Far>& far) {
     const bool fits = value >= 0 && value < kFar;
-    put(fits ? static_cast<uint32_t>(value) : kFar);
     if (!fits) far.push_back({index, value});
+    return fits ? static_cast<uint32_t>(value) : kFar;
   };
-  for (size_t i = 0; i < spans.size(); i++)
-    put_narrow(i, spans[i].start_ns - spans[i / kBlockSpans * kBlockSpans].start_ns, far_starts);
-  pad();
-  for (size_t i = 0; i < spans.size(); i++) put_narrow(i, spans[i].dur_ns, far_lengths);
-  pad();
-  for (const Span& span : spans) put(span.item);
-  pad();
-  for (const Span& span : spans) {
-    if (name_bytes_ == 2) put(static_cast<uint16_t>(span.name));
-    if (name_bytes_ == 4) put(span.name);
-  }
-  pad();
+  put_column<uint32_t>(spans, [&](const Span& span, size_t i) {
+    return narrow(i, span.start_ns - spans[i / kBlockSpans * kBlockSpans].start_ns, far_starts);
+  });
+  put_column<uint32_t>(spans,
+                       [&](const Span& span, size_t i) { return narrow(i, span.dur_ns, far_lengths); });
+  put_column<ItemId>(spans, [](const Span& span, size_t) { return span.item; });
+  const auto name = [](const Span& span, size_t) { return span.name; };
+  if (name_bytes_ == 2) put_column<uint16_t>(spans, name);
+  if (name_bytes_ == 4) put_column<uint32_t>(spans, name);
   put_index(spans);
   for (const Far& one : far_starts) put(one);
   for (const Far& one : far_lengths) put(one);

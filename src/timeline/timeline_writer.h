@@ -29,6 +29,8 @@ class TimelineWriter {
 
   template <class T>
   void put(const T& value);
+  template <class T, class Of>
+  void put_column(std::span<const Span> spans, const Of& of);
   void pad();
   Result<void> write_out(size_t most_kept);
   void put_columns(std::span<const Span> spans, RowHead& head);
