@@ -595,6 +595,16 @@ def test_the_signal_lets_a_request_finish(serve, small_run: str) -> None:
         server.connected()
 
 
+def test_the_signal_ends_a_server_whose_client_does_not_read(serve, small_run: str) -> None:
+    server = serve()
+    connection = server.connection()
+    body = json.dumps({"run": small_run, "sql": "SELECT * FROM range(100000000000)", "format": "csv"})
+    connection.request("POST", "/api/v1/query", body, server.headers({"Content-Type": "application/json"}))
+    until(lambda: server.busy() == 1)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(60) == 0  # it waits some seconds for what runs
+
+
 def test_the_signal_ends_an_idle_server_at_once(serve) -> None:
     server = serve()
     idle = server.connection()

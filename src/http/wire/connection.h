@@ -17,6 +17,9 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "base/text.h"
@@ -33,6 +36,31 @@ namespace beast = boost::beast;
 namespace wire = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 
+/// The sockets of all connections, to close them at the end. Any thread may use it.
+class OpenSockets {
+ public:
+  using Socket = asio::generic::stream_protocol::socket;
+
+  void add(Socket& socket) {
+    const std::lock_guard lock(mutex_);
+    open_.insert(&socket);
+  }
+  void remove(Socket& socket) {
+    const std::lock_guard lock(mutex_);
+    open_.erase(&socket);
+  }
+  /// Whoever waits for a client gets an error then.
+  void shut_down() {
+    const std::lock_guard lock(mutex_);
+    beast::error_code ignored;
+    for (Socket* socket : open_) (void)socket->shutdown(asio::socket_base::shutdown_both, ignored);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Socket*> open_;
+};
+
 /// What all connections of a server share.
 struct ServerParts {
   const ServerOptions& options;
@@ -42,6 +70,8 @@ struct ServerParts {
   std::atomic<bool> must_end = false;   ///< what runs must stop
   std::atomic<size_t> requests = 0;     ///< being answered
   std::atomic<size_t> connections = 0;
+  /// Shared: connections that nobody asks for anything are removed with the I/O context, after all else.
+  std::shared_ptr<OpenSockets> sockets = std::make_shared<OpenSockets>();
 };
 
 struct Peer {
@@ -103,6 +133,18 @@ class Connection {
   Stream& stream() { return stream_; }
 
   asio::awaitable<void> run() {
+    struct Listed {
+      Listed(std::shared_ptr<OpenSockets> all, OpenSockets::Socket& one)
+          : sockets(std::move(all)), socket(one) {
+        sockets->add(socket);
+      }
+      Listed(const Listed&) = delete;
+      Listed& operator=(const Listed&) = delete;
+      ~Listed() { sockets->remove(socket); }
+      const std::shared_ptr<OpenSockets> sockets;
+      OpenSockets::Socket& socket;
+    };
+    const Listed listed(parts_.sockets, socket());
     bool goes_on = true;
     while (goes_on && !parts_.is_ending) goes_on = co_await answer_one();
   }
@@ -112,6 +154,7 @@ class Connection {
   using Whole = wire::request_parser<wire::string_body>;
   using Pieces = wire::request_parser<wire::buffer_body>;
 
+  OpenSockets::Socket& socket() { return beast::get_lowest_layer(stream_).socket(); }
   void expire() {
     beast::get_lowest_layer(stream_).expires_after(std::chrono::seconds(parts_.options.request_seconds));
   }

@@ -79,7 +79,9 @@ class Listener {
   const size_t most_;
 };
 
-/// Waits until nothing is being answered; then until what runs had to stop.
+/// Waits until nothing is being answered; after a while what runs is cancelled, then clients that neither
+/// read nor write are left. A worker may still wait for one of them, so the end is not before it has heard of
+/// it.
 asio::awaitable<void> end_gently(asio::io_context& io, ServerParts& parts) {
   parts.is_ending = true;
   asio::steady_timer timer(io);
@@ -91,6 +93,11 @@ asio::awaitable<void> end_gently(asio::io_context& io, ServerParts& parts) {
   parts.must_end = true;
   const auto at_last = Clock::now() + std::chrono::seconds(2);
   while (parts.requests > 0 && Clock::now() < at_last) {
+    timer.expires_after(std::chrono::milliseconds(20));
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  parts.sockets->shut_down();
+  while (parts.requests > 0) {
     timer.expires_after(std::chrono::milliseconds(20));
     co_await timer.async_wait(asio::use_awaitable);
   }
