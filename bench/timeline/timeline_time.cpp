@@ -91,7 +91,7 @@ struct Bench {
       for (int i = 0; i < tiles; i++) {
         const Viewport view = any_tile(static_cast<uint32_t>(level));
         std::string packed;
-        costs.push_back(cost_ms([&] { packed = packed_tile(file, rows, view); }));
+        costs.push_back(cost_ms([&] { packed = packed_tile(file, tile_columns(file, rows, view), view); }));
         items.push_back(static_cast<double>(reinterpret_cast<const uint32_t*>(packed.data())[2]));
         bytes.push_back(static_cast<double>(packed.size()) / 1e3);
       }

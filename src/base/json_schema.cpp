@@ -1,6 +1,7 @@
 #include "base/json_schema.h"
 
 #include <algorithm>
+#include <locale>
 
 #include "base/json.h"
 
@@ -20,6 +21,18 @@ namespace {
 
 using nlohmann::json;
 using valijson::adapters::NlohmannJsonAdapter;
+
+/// Patterns are matched by std::regex, whose characters come from tables of the locale that are filled at
+/// their first use, without a lock: two threads must not be the first.
+void fill_tables_of_characters() {
+  static const bool is_done = [] {
+    const std::locale locale;
+    const auto& tables = std::use_facet<std::ctype<char>>(locale);
+    for (int c = 0; c < 256; c++) (void)tables.narrow(tables.widen(static_cast<char>(c)), '\0');
+    return true;
+  }();
+  (void)is_done;
+}
 
 /// valijson writes a path as the parts <root> [a] [0]; people and other tools read /a/0.
 std::vector<std::string> path_of(const std::vector<std::string>& context) {
@@ -157,6 +170,7 @@ struct JsonSchema::Parsed {
 
 JsonSchema::JsonSchema(const std::string& schema_text, std::string what)
     : parsed_(std::make_unique<Parsed>()), what_(std::move(what)) {
+  fill_tables_of_characters();
   parsed_->text = json::parse(schema_text);
   valijson::SchemaParser().populateSchema(NlohmannJsonAdapter(parsed_->text), parsed_->schema);
 }

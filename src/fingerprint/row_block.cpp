@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +12,6 @@
 #include "base/aside.h"
 #include "base/call_control.h"
 #include "base/files.h"
-#include "base/mapping_guard.h"
 #include "base/permissions.h"
 
 namespace nl::fingerprint {
@@ -184,29 +182,20 @@ std::string run_id_text(const RowKey& key) {
 
 Result<RowBlock> RowBlock::open(const std::string& path) {
   NL_TRY(const Locked file, Locked::open(path, O_RDONLY, LOCK_SH));
-  struct stat info {};
-  if (::fstat(file.fd(), &info) != 0) return errno_error("cannot look at", path, errno);
-  const auto size = static_cast<size_t>(info.st_size);
-  if (size < kHeaderBytes) return damaged(path);
-  void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd(), 0);
-  if (mapped == MAP_FAILED) return errno_error("cannot map", path, errno);
   RowBlock block;
-  auto guard = std::make_shared<MappingGuard>(mapped, size);
-  block.bytes_ = std::shared_ptr<const char>(static_cast<const char*>(mapped),
-                                             [mapped, size, guard](const char*) mutable {
-                                               guard.reset();
-                                               ::munmap(mapped, size);
-                                             });
+  NL_TRY(block.mapped_, MappedFile::map(file.fd(), path));
+  const std::string_view bytes = block.mapped_->bytes();
+  if (bytes.size() < kHeaderBytes) return damaged(path);
   Header header;
-  std::memcpy(&header, mapped, sizeof(header));
+  std::memcpy(&header, bytes.data(), sizeof(header));
   const Header expected = header_of(header.mask);
   if (header.mask >> kDimensions != 0 || std::memcmp(&header, &expected, sizeof(header)) != 0)
     return damaged(path);
   block.mask_ = header.mask;
   block.columns_ = header.columns;
   block.stride_ = row_bytes(block.columns_) / sizeof(float);
-  block.rows_ = (size - kHeaderBytes) / row_bytes(block.columns_);
-  block.first_ = reinterpret_cast<const float*>(block.bytes_.get() + kHeaderBytes) + kKeyNumbers;
+  block.rows_ = (bytes.size() - kHeaderBytes) / row_bytes(block.columns_);
+  block.first_ = reinterpret_cast<const float*>(bytes.data() + kHeaderBytes) + kKeyNumbers;
   NL_CHECK(block.check(path));
   return block;
 }

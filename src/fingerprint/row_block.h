@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "base/result.h"
 #include "fingerprint/dimensions.h"
 
@@ -56,8 +57,8 @@ class RowBlock {
   RowBlock() = default;
   Result<void> check(const std::string& path) const;
 
-  std::shared_ptr<const char> bytes_;  ///< unmapped with the last owner
-  const float* first_ = nullptr;       ///< columns of the first row
+  std::shared_ptr<const MappedFile> mapped_;
+  const float* first_ = nullptr;  ///< columns of the first row
   Mask mask_ = 0;
   size_t rows_ = 0, columns_ = 0, stride_ = 0;
 };

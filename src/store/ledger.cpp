@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <set>
 
 #include "base/call_control.h"
 #include "base/files.h"
@@ -236,6 +237,14 @@ Result<IndexedRun> Ledger::look_at(const std::string& run_id) {
   return indexed_run(document, *receipt, labels, std::move(tags));
 }
 
+Result<void> Ledger::record_new(const Staging& staging, const std::string& run_id, const Receipt& receipt) {
+  auto recorded = record(run_id, receipt);
+  if (recorded) return recorded;
+  const auto kept = state_.receipt(run_id);
+  if (kept && !*kept) (void)rename_to_new(run_folder(run_id), staging.bundle());
+  return recorded;
+}
+
 Result<void> Ledger::record(const std::string& run_id, const Receipt& given) {
   NL_CHECK(may_write());
   NL_CHECK(look_at(run_id));
@@ -322,9 +331,10 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   GcReport report;
   bring_back_dropped(folder_, state_);
   report.stale_stagings = remove_abandoned(folder_ + "/staging/");
-  for (const auto& id : list_folder(folder_ + "/runs")) {
+  const auto ids_there = list_folder(folder_ + "/runs");
+  for (const auto& id : ids_there)
     report.stale_stagings += remove_derived_left_overs(place_in_ledger(run_folder(id)).derived);
-  }
+  NL_CHECK(index_unlisted(ids_there));
   if (!drop_on_the_way) return report;
   NL_TRY(const auto ids, index_.on_the_way());
   for (const auto& id : ids) {
@@ -335,6 +345,18 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
     report.dropped_runs++;
   }
   return report;
+}
+
+/// Whoever was killed between the files of a run and its receipt has left a run that no list shows.
+Result<void> Ledger::index_unlisted(const std::vector<std::string>& ids) {
+  NL_TRY(auto transaction, index_.transaction());
+  NL_TRY(const auto all, index_.all_ids());
+  const std::set<std::string> listed(all.begin(), all.end());
+  for (const auto& id : ids) {
+    if (listed.contains(id)) continue;
+    if (const auto run = look_at(id)) NL_CHECK(index_.put(*run));
+  }
+  return transaction.commit();
 }
 
 std::vector<IndexedRun> Ledger::look_at_all(GcReport& report) {

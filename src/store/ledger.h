@@ -80,6 +80,9 @@ class Ledger {
   Result<void> replace(const Staging& staging, const std::string& run_id);
   /// Adds the receipt to the state and the run to the index. May be repeated.
   Result<void> record(const std::string& run_id, const Receipt& receipt);
+  /// The same for a run that was just published: it goes back into its staging folder if it gets no receipt,
+  /// since no list would show it.
+  Result<void> record_new(const Staging& staging, const std::string& run_id, const Receipt& receipt);
 
   /// The run was asked for by name: gc must not take it for one imported on the way.
   Result<void> keep(const std::string& run_id);
@@ -110,7 +113,8 @@ class Ledger {
   Result<void> delete_run(const std::string& run_id, const std::string& reason, const Act& act,
                           Patience patience = Patience::kSome);
 
-  /// Removes what killed imports left; drop_on_the_way also removes runs that were imported on the way.
+  /// Removes what killed imports left, and lists runs that they made; drop_on_the_way also removes runs that
+  /// were imported on the way.
   Result<GcReport> collect_garbage(bool drop_on_the_way);
   /// Rebuilds the index from the bundles.
   Result<GcReport> reindex();
@@ -128,6 +132,7 @@ class Ledger {
   Result<void> index_touched();
   Result<void> reindex_in_memory();
   Result<GcReport> fill_index();
+  Result<void> index_unlisted(const std::vector<std::string>& ids);
   std::vector<IndexedRun> look_at_all(GcReport& report);
 
   std::string folder_;

@@ -1,7 +1,8 @@
 #include "timeline/area.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/text.h"
 
 namespace nl::timeline {
 namespace {
@@ -101,20 +102,6 @@ class Sums {
   uint64_t total_ = 0;
 };
 
-char lower(char c) {
-  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) { return lower(a) == lower(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
-/// Keeps the nearer one.
-void keep(std::optional<Match>& best, const Match& found, bool is_nearer) {
-  if (!best || is_nearer) best = found;
-}
-
 void find_in_row(const Row& row, uint32_t number, const std::vector<bool>& names, int64_t from_ns,
                  Matches& out) {
   const uint32_t middle = row.first_from(from_ns);
@@ -125,14 +112,10 @@ void find_in_row(const Row& row, uint32_t number, const std::vector<bool>& names
     if (i < middle) previous = i;
     if (i >= middle && !next) next = i;
   }
-  if (next) {
-    const Match found{number, *next, row.span(*next)};
-    keep(out.next, found, out.next && found.span.start_ns < out.next->span.start_ns);
-  }
-  if (previous) {
-    const Match found{number, *previous, row.span(*previous)};
-    keep(out.previous, found, out.previous && found.span.start_ns > out.previous->span.start_ns);
-  }
+  if (next && (!out.next || row.start_ns(*next) < out.next->span.start_ns))
+    out.next = Match{number, *next, row.span(*next)};
+  if (previous && (!out.previous || row.start_ns(*previous) > out.previous->span.start_ns))
+    out.previous = Match{number, *previous, row.span(*previous)};
 }
 
 }  // namespace
@@ -146,7 +129,8 @@ AreaSums sums_of(const TimelineFile& file, const std::vector<uint32_t>& rows, co
 
 std::vector<bool> names_with(const TimelineFile& file, std::string_view text) {
   std::vector<bool> found(file.names());
-  for (size_t i = 0; i < found.size(); i++) found[i] = contains(file.name(i), text);
+  const std::string part = lower(text);
+  for (size_t i = 0; i < found.size(); i++) found[i] = lower(file.name(i)).find(part) != std::string::npos;
   return found;
 }
 

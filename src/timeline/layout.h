@@ -86,6 +86,11 @@ inline int64_t bucket_of(int64_t ns, uint32_t exponent) {
   return ns >> exponent;
 }
 
+/// How many buckets [begin_ns, end_ns), which is not empty, lies in.
+inline int64_t buckets_between(int64_t begin_ns, int64_t end_ns, uint32_t exponent) {
+  return bucket_of(end_ns - 1, exponent) - bucket_of(begin_ns, exponent) + 1;
+}
+
 constexpr uint64_t padded(uint64_t bytes) {
   return (bytes + 7) / 8 * 8;
 }

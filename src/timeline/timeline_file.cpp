@@ -1,12 +1,6 @@
 #include "timeline/timeline_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "base/files.h"
@@ -17,10 +11,6 @@ namespace {
 template <class T>
 const T* as(const char* at) {
   return reinterpret_cast<const T*>(at);
-}
-
-int64_t buckets_of(const RowHead& head, uint32_t exponent) {
-  return bucket_of(head.end_ns - 1, exponent) - bucket_of(head.begin_ns, exponent) + 1;
 }
 
 /// Do all parts of the row lie before `end`?
@@ -36,7 +26,7 @@ bool fits(const RowHead& head, uint64_t name_bytes, uint64_t end) {
   for (uint32_t i = 0; i < head.levels; i++) {
     const uint32_t exponent = head.finest + i * kLevelStep;
     if (exponent >= 62) return false;
-    bytes += static_cast<uint64_t>(buckets_of(head, exponent)) * sizeof(Coarse);
+    bytes += static_cast<uint64_t>(buckets_between(head.begin_ns, head.end_ns, exponent)) * sizeof(Coarse);
     if (bytes > kMost) return false;
   }
   return bytes <= end - head.at;
@@ -138,7 +128,7 @@ Row::Level Row::level_within(uint32_t exponent) const {
   const Coarse* at = levels_;
   for (uint32_t i = 0; i < head_->levels && head_->finest + i * kLevelStep <= exponent; i++) {
     const uint32_t own = head_->finest + i * kLevelStep;
-    const auto buckets = static_cast<size_t>(buckets_of(*head_, own));
+    const auto buckets = static_cast<size_t>(buckets_between(begin_ns(), end_ns(), own));
     found = {own, {at, buckets}};
     at += buckets;
   }
@@ -148,29 +138,18 @@ Row::Level Row::level_within(uint32_t exponent) const {
 // ---- The file
 
 Result<std::shared_ptr<const TimelineFile>> TimelineFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return errno_error("cannot open", path, errno);
-  struct stat info {};
-  void* memory = MAP_FAILED;
-  size_t bytes = 0;
-  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
-    bytes = static_cast<size_t>(info.st_size);
-    memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
-  }
-  ::close(fd);
+  NL_TRY(const File opened, File::open_plain(path));
   const Error damaged{ErrorCode::kBadInput, "not a time line of this version: " + path};
-  if (memory == MAP_FAILED) return damaged;
-  const std::shared_ptr<TimelineFile> file(new TimelineFile(static_cast<char*>(memory), bytes));
+  auto mapped = MappedFile::map(opened.fd(), path);
+  if (!mapped) return mapped.error().code == ErrorCode::kBadInput ? damaged : mapped.error();
+  const std::shared_ptr<TimelineFile> file(new TimelineFile(*std::move(mapped)));
   if (!file->is_sound()) return damaged;
   return std::shared_ptr<const TimelineFile>(file);
 }
 
-TimelineFile::Mapping::~Mapping() {
-  ::munmap(memory, bytes);
-}
-
 bool TimelineFile::is_sound() {
-  const auto& [memory, mapped] = mapping_;
+  const char* const memory = mapped_->bytes().data();
+  const uint64_t mapped = mapped_->bytes().size();
   if (mapped < sizeof(uint64_t) + sizeof(Trailer) || mapped % 8 != 0) return false;
   std::memcpy(&trailer_, memory + mapped - sizeof(Trailer), sizeof(Trailer));
   const Trailer& t = trailer_;
@@ -192,7 +171,7 @@ bool TimelineFile::is_sound() {
 
 Row TimelineFile::row(size_t number) const {
   const RowHead& head = heads_[number];
-  return {head, mapping_.memory + head.at, trailer_.name_bytes, trailer_.names};
+  return {head, mapped_->bytes().data() + head.at, trailer_.name_bytes, trailer_.names};
 }
 
 std::string_view TimelineFile::name(uint64_t number) const {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/mapping_guard.h"
+#include "base/mapped_file.h"
 #include "base/result.h"
 #include "timeline/layout.h"
 #include "timeline/span.h"
@@ -92,20 +92,10 @@ class TimelineFile {
   uint64_t bytes() const { return trailer_.bytes; }
 
  private:
-  struct Mapping {
-    Mapping(char* at, size_t size) : memory(at), bytes(size) {}
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
-    ~Mapping();
-    char* memory;
-    size_t bytes;
-  };
-
-  TimelineFile(char* memory, size_t bytes) : mapping_(memory, bytes), guard_(memory, bytes) {}
+  explicit TimelineFile(std::shared_ptr<const MappedFile> mapped) : mapped_(std::move(mapped)) {}
   bool is_sound();
 
-  Mapping mapping_;
-  MappingGuard guard_;
+  std::shared_ptr<const MappedFile> mapped_;
   Trailer trailer_ = {};
   std::span<const RowHead> heads_;
   const uint64_t* name_ends_ = nullptr;

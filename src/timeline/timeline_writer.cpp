@@ -37,10 +37,6 @@ std::vector<uint32_t> longest_of_blocks(std::span<const Span> spans) {
   return out;
 }
 
-int64_t buckets_between(int64_t begin_ns, int64_t end_ns, uint32_t exponent) {
-  return bucket_of(end_ns - 1, exponent) - bucket_of(begin_ns, exponent) + 1;
-}
-
 /// The buckets of the finest level.
 std::vector<Coarse> coarse_buckets(std::span<const Span> spans, int64_t begin_ns, int64_t end_ns,
                                    uint32_t exponent) {

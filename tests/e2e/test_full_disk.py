@@ -153,3 +153,29 @@ def test_a_deletion_that_was_killed_half_way_is_undone(neurolens, small_run):
     neurolens("gc")
     neurolens("verify", small_run, code=OK)
     assert not aside.exists()
+
+
+def listed(ledger):
+    return sorted(run["run_id"] for run in ledger("runs", "--json").data["runs"])
+
+
+@pytest.mark.parametrize("left_kb", [*range(0, 160, 8), *range(160, 1200, 80)])
+def test_an_import_that_fails_leaves_no_run_that_no_list_shows(full, make_trace, left_kb):
+    full.fill()
+    filler = full.ledger.parent / "filler"
+    os.truncate(filler, filler.stat().st_size - (left_kb << 10))
+    code = full("import", make_trace(4), code=None).code
+    filler.unlink()
+    before = listed(full)
+    assert code != OK or len(before) == 3
+    full("gc", "--reindex")
+    assert listed(full) == before
+
+
+def test_gc_lists_a_run_whose_import_was_killed_before_its_receipt(full, tmp_path, make_trace):
+    other = Neurolens(tmp_path / "other")
+    run = other.import_file(make_trace(5))["run_id"]
+    shutil.copytree(other.ledger / "runs" / run, full.ledger / "runs" / run)
+    assert run not in listed(full)
+    full("gc")
+    assert run in listed(full)

@@ -166,8 +166,8 @@ def test_packed_tile_says_the_same(neurolens, small_run):
     told = neurolens("timeline", small_run, "tile", "--json").data
     packed = neurolens("timeline", small_run, "tile", "--page", "packed").bytes
     magic, rows, items, names, level, buckets = struct.unpack_from("<6I", packed)
-    assert (magic, level, buckets) == (0x31544C4E, told["level"], told["buckets"]) and items == len(told["items"]["id"])
-    at = 40
+    assert (magic, level, buckets) == (0x32544C4E, told["level"], told["buckets"]) and items == len(told["items"]["id"])
+    at = 32
     columns = []
     counts = [items] * 3 + [2 * rows] + [items] * 3 + [names] + [items] * 2
     for count, kind in zip(counts, "dddIIIIIHH"):

@@ -79,28 +79,27 @@ class Listener {
   const size_t most_;
 };
 
-/// Waits until nothing is being answered; after a while what runs is cancelled, then clients that neither
-/// read nor write are left. A worker may still wait for one of them, so the end is not before it has heard of
-/// it.
-asio::awaitable<void> end_gently(asio::io_context& io, ServerParts& parts) {
-  parts.is_ending = true;
+/// Waits until nothing is being answered, at most until then.
+asio::awaitable<void> wait_for_quiet(asio::io_context& io, const ServerParts& parts,
+                                     Clock::time_point until) {
   asio::steady_timer timer(io);
-  const auto until = Clock::now() + std::chrono::seconds(parts.options.ending_seconds);
   while (parts.requests > 0 && Clock::now() < until) {
     timer.expires_after(std::chrono::milliseconds(20));
     co_await timer.async_wait(asio::use_awaitable);
   }
+}
+
+/// Lets what runs come to its end; after a while it is cancelled, then clients that neither read nor write
+/// are left. A worker may still wait for one of them, so the end is not before it has heard of it.
+asio::awaitable<void> end_gently(asio::io_context& io, ServerParts& parts) {
+  parts.is_ending = true;
+  const auto cancel_at = Clock::now() + std::chrono::seconds(parts.options.ending_seconds);
+  co_await wait_for_quiet(io, parts, cancel_at);
   parts.must_end = true;
-  const auto at_last = Clock::now() + std::chrono::seconds(2);
-  while (parts.requests > 0 && Clock::now() < at_last) {
-    timer.expires_after(std::chrono::milliseconds(20));
-    co_await timer.async_wait(asio::use_awaitable);
-  }
+  const auto leave_at = Clock::now() + std::chrono::seconds(2);
+  co_await wait_for_quiet(io, parts, leave_at);
   parts.sockets->shut_down();
-  while (parts.requests > 0) {
-    timer.expires_after(std::chrono::milliseconds(20));
-    co_await timer.async_wait(asio::use_awaitable);
-  }
+  co_await wait_for_quiet(io, parts, Clock::time_point::max());
   io.stop();
 }
 

@@ -399,7 +399,8 @@ class Importer {
       NL_CHECK(ledger_.change_state([&](store::State& state) { return state.remove_claim(run_id); }));
     std::vector<std::string> paths;
     for (const Input& input : inputs_) paths.push_back(input.path);
-    NL_CHECK(ledger_.record(run_id, make_receipt(context_, joined(paths), options_.on_the_way)));
+    const store::Receipt receipt = make_receipt(context_, joined(paths), options_.on_the_way);
+    NL_CHECK(created ? ledger_.record_new(staging, run_id, receipt) : ledger_.record(run_id, receipt));
     if (!options_.on_the_way) NL_CHECK(ledger_.keep(run_id));
     return ImportReport{run_id, created, std::move(paths), document};
   }

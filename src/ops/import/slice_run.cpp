@@ -296,7 +296,8 @@ class Slicer {
           ledger_.change_state([&](store::State& state) { return state.put_claim(run_id, *choice_.claim); }));
     }
     NL_TRY(const bool created, ledger_.publish(staging, run_id));
-    NL_CHECK(ledger_.record(run_id, make_receipt(context_, "", false)));
+    const store::Receipt receipt = make_receipt(context_, "", false);
+    NL_CHECK(created ? ledger_.record_new(staging, run_id, receipt) : ledger_.record(run_id, receipt));
     return report({run_id, created, {}, std::move(document)});
   }
 

@@ -197,55 +197,26 @@ json span_json(const TimelineFile& file, uint32_t row, const timeline::Span& spa
           {"dur_ns", span.dur_ns}};
 }
 
-/// Names of a tile, numbered as they come.
-class TileNames {
- public:
-  size_t number_of(uint32_t name) {
-    const auto [it, is_new] = numbers_.emplace(name, numbers_.size());
-    if (is_new) order_.push_back(name);
-    return it->second;
-  }
-  json texts(const TimelineFile& file) const {
-    json list = json::array();
-    for (const uint32_t name : order_) list.push_back(file.name(name));
-    return list;
-  }
-
- private:
-  std::map<uint32_t, size_t> numbers_;
-  std::vector<uint32_t> order_;
-};
-
-void tell_tile(const TimelineFile& file, const std::vector<uint32_t>& rows, const Viewport& view,
+void tell_tile(const TimelineFile& file, const timeline::TileColumns& columns, const Viewport& view,
                json& data) {
   data["level"] = view.exponent;
   data["tile"] = view.first / kTileBuckets;
   data["buckets"] = view.buckets;
   data["begin_ns"] = view.begin_ns(0);
   data["end_ns"] = view.begin_ns(view.buckets);
-  json items = json::object();
-  for (const char* column :
-       {"row", "bucket", "buckets", "name", "table", "id", "start_ns", "dur_ns", "count", "busy_ns"})
-    items[column] = json::array();
-  TileNames names;
-  for (const uint32_t number : rows) {
-    const Row row = file.row(number);
-    for (const timeline::TileItem& item : timeline::tile_of(row, view)) {
-      const timeline::Span span = row.span(item.place);
-      items["row"].push_back(number);
-      items["bucket"].push_back(item.bucket);
-      items["buckets"].push_back(item.buckets);
-      items["name"].push_back(names.number_of(span.name));
-      items["table"].push_back(span.item.table());
-      items["id"].push_back(span.item.number());
-      items["start_ns"].push_back(span.start_ns);
-      items["dur_ns"].push_back(span.dur_ns);
-      items["count"].push_back(item.count);
-      items["busy_ns"].push_back(item.busy_ns);
-    }
+  json row = json::array(), table = json::array(), id = json::array(), names = json::array();
+  for (size_t i = 0; i < columns.rows.size(); i++)
+    row.insert(row.end(), columns.ends[i] - row.size(), columns.rows[i]);
+  for (const timeline::ItemId item : columns.items) {
+    table.push_back(item.table());
+    id.push_back(item.number());
   }
-  data["names"] = names.texts(file);
-  data["items"] = std::move(items);
+  for (const uint32_t name : columns.names) names.push_back(file.name(name));
+  data["names"] = std::move(names);
+  data["items"] = {{"row", std::move(row)},        {"bucket", columns.bucket},  {"buckets", columns.buckets},
+                   {"name", columns.name},         {"table", std::move(table)}, {"id", std::move(id)},
+                   {"start_ns", columns.start_ns}, {"dur_ns", columns.dur_ns},  {"count", columns.count},
+                   {"busy_ns", columns.busy_ns}};
 }
 
 json known_json(const Known<int64_t>& figure) {
@@ -301,12 +272,13 @@ Result<void> tell_drawing(Context& context, const TimelineFile& file, const std:
     return Error{ErrorCode::kLimit, fmt::format("a tile has at most {} rows", kMostRowsOfTile),
                  "name the rows that are to be drawn"};
   NL_TRY(const Viewport view, tile_asked(file, parameters));
+  const timeline::TileColumns columns = timeline::tile_columns(file, rows, view);
   if (!parameters.contains("page")) {
-    tell_tile(file, rows, view, data);
+    tell_tile(file, columns, view, data);
     return {};
   }
   if (!context.bytes) return Error{ErrorCode::kUnsupported, "there is no way to send bytes from here"};
-  return context.bytes(timeline::packed_tile(file, rows, view));
+  return context.bytes(timeline::packed_tile(file, columns, view));
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {

@@ -171,7 +171,9 @@ class PackedImporter {
       return state.put_claim(packed_.run_id(), {base_name(path_), packed_.sha256(), act_of(context_)});
     }));
     NL_TRY(const bool created, ledger_.publish(staging, packed_.run_id()));
-    NL_CHECK(ledger_.record(packed_.run_id(), make_receipt(context_, path_, false)));
+    const store::Receipt receipt = make_receipt(context_, path_, false);
+    NL_CHECK(created ? ledger_.record_new(staging, packed_.run_id(), receipt)
+                     : ledger_.record(packed_.run_id(), receipt));
     return PackedImport{{packed_.run_id(), created, {path_}, std::move(document)}, true};
   }
 
