@@ -31,6 +31,7 @@
 #include "cli/serve.h"
 #include "cli/spelling.h"
 #include "cli/terminal.h"
+#include "cli/view_server.h"
 #include "ops/door.h"
 #include "ops/envelope.h"
 #include "ops/text/text.h"
@@ -268,6 +269,20 @@ class Call {
     return outcome->exit_code;
   }
 
+  /// The pages of runs, until Ctrl+C.
+  int serve_pages(const json& runs) {
+    auto page = page_of_runs(context_, runs);
+    bar_.clear();
+    if (!page && interrupted != 0) return stopped();
+    if (!page) return fail("view", page.error());
+    ServeCommand command;
+    command.port = 0;
+    command.page = *std::move(page);
+    const auto served = run_server(command, context_.ledger_folder, context_.principal,
+                                   [](const std::string& text) { say("{}\n", text); });
+    return served ? 0 : fail("view", served.error());
+  }
+
   int fail(std::string_view operation, const Error& given) {
     const Error error = in_our_words(given);  // a server may have said it
     const std::string hint = ops::hint_of(error, spelled);
@@ -342,7 +357,7 @@ constexpr char kIntroduction[] =
     "\n"
     "  neurolens demo                     see what it can tell, on simulated traces\n"
     "  neurolens trace.json.gz            import a profile and show it\n"
-    "  neurolens view trace.json.gz       open its report in the browser\n"
+    "  neurolens view trace.json.gz       look at it in the browser\n"
     "  neurolens runs                     list what is in the ledger\n"
     "  neurolens query @latest \"SELECT …\"  ask for anything else\n";
 
@@ -541,6 +556,9 @@ int run_command(const Command& command, const GlobalOptions& global, const std::
   Call call(global, typed);
   auto parameters = parameters_of(command.values, ops::parameters_schema(*command.operation));
   if (!parameters) return call.fail(command.operation->name, parameters.error());
+  const bool is_view =
+      command.operation->name == "view" && !global.json && !remote::is_address(ledger_of(global));
+  if (is_view && is_served(*parameters)) return call.serve_pages((*parameters)["runs"]);
   return call.run(*command.operation, *parameters, true);
 }
 

@@ -9,10 +9,13 @@
 #include <memory>
 #include <set>
 #include <thread>
+#include <utility>
+#include <variant>
 
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/host_name.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -160,16 +163,37 @@ Result<void> clear_up(const std::string& ledger) {
   return {};
 }
 
-/// Two servers would keep the same promises twice. Held until the process ends.
-Result<void> be_the_only_one(const std::string& ledger) {
-  const std::string path = ledger + "/serve.lock";
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return errno_error("cannot open", path, errno);
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return {};
-  ::close(fd);
-  return Error{ErrorCode::kConflict, "another server has this ledger already: " + ledger,
-               "use that one, or serve another ledger"};
-}
+/// Two servers would keep the same promises twice. Held until the process ends; the file says where the
+/// server is, to its owner alone, since the token is in the address.
+class OnlyServer {
+ public:
+  /// The address of the other one if there is one; empty if that says none.
+  static Result<std::variant<OnlyServer, std::string>> be(const std::string& ledger) {
+    const std::string path = ledger + "/serve.lock";
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return errno_error("cannot open", path, errno);
+    OnlyServer one(fd);
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      one.tell("");
+      return std::variant<OnlyServer, std::string>(std::move(one));
+    }
+    NL_TRY(const std::string address, read_file(path));
+    return std::variant<OnlyServer, std::string>(std::string(trimmed(address)));
+  }
+  OnlyServer(OnlyServer&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OnlyServer& operator=(OnlyServer&&) = delete;
+  ~OnlyServer() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  void tell(const std::string& address) {
+    if (::ftruncate(fd_, 0) == 0) (void)!::pwrite(fd_, address.data(), address.size(), 0);
+  }
+
+ private:
+  explicit OnlyServer(int fd) : fd_(fd) {}
+  int fd_;
+};
 
 Result<http::ServerOptions> server_options(const ServeCommand& command, size_t light_workers,
                                            size_t heavy_workers) {
@@ -202,20 +226,41 @@ http::GuardOptions guard_options(const ServeCommand& command, const std::string&
   return guard;
 }
 
-/// The ready line, and how to come from another machine.
-void say_where(const ServeCommand& command, const std::string& ledger, const std::string& principal,
-               uint16_t port, const std::string& token, const std::function<void(const std::string&)>& say) {
-  if (command.no_token) say("warning: every program and user of this machine may read and change the ledger");
-  if (!command.unix_socket.empty()) {
-    say(fmt::format("serving {} on {}", ledger, command.unix_socket));
-    return;
-  }
-  const std::string scheme = command.certificate.empty() ? "http" : "https";
-  say(fmt::format("serving {} at {}://{}:{}{}/{}", ledger, scheme,
-                  in_address(is_everywhere(command.host) ? host_name() : command.host), port,
-                  command.base_path, token.empty() ? "" : "?token=" + token));
+/// With the token of its owner; empty for a socket file.
+std::string address_of(const ServeCommand& command, uint16_t port, const std::string& token) {
+  if (!command.unix_socket.empty()) return "";
+  return fmt::format("{}://{}:{}{}/{}", command.certificate.empty() ? "http" : "https",
+                     in_address(is_everywhere(command.host) ? host_name() : command.host), port,
+                     command.base_path, token.empty() ? "" : "?token=" + token);
+}
+
+/// How to come from another machine.
+void say_tunnel(uint16_t port, const std::string& principal, const Say& say) {
   const std::string tunnel = ops::tunnel_line(Environment::of_process(), port, principal);
   if (!tunnel.empty()) say("from your own machine: " + tunnel + ", then open the address there");
+}
+
+/// The ready line.
+void say_where(const ServeCommand& command, const std::string& ledger, const std::string& address,
+               const Say& say) {
+  if (command.no_token) say("warning: every program and user of this machine may read and change the ledger");
+  say(command.unix_socket.empty() ? fmt::format("serving {} at {}", ledger, address)
+                                  : fmt::format("serving {} on {}", ledger, command.unix_socket));
+}
+
+/// A page of the server in the browser, if there is one here.
+void open_page(const std::string& address, const std::string& page, const Say& say) {
+  const size_t query = std::min(address.find('?'), address.size());
+  std::string url = address.substr(0, query) + page.substr(1);
+  if (query < address.size())
+    url += (page.find('?') == std::string::npos ? "?" : "&") + address.substr(query + 1);
+  say("the page: " + url);
+  const Environment around = Environment::of_process();
+  const auto command = ops::browser_command(around, url);
+  if (!command) return say("warning: " + command.error().message);
+  if (command->empty()) return;  // there is no screen here
+  const auto started = start_detached(around, *command);
+  say(started ? "opened with " + command->front() : "warning: " + started.error().message);
 }
 
 }  // namespace
@@ -336,13 +381,21 @@ Result<void> read_settings(CLI::App& app, const ServeCommand& command) {
 }
 
 Result<void> run_server(const ServeCommand& command, const std::string& ledger, const std::string& principal,
-                        const std::function<void(const std::string&)>& say) {
+                        const Say& say) {
   NL_CHECK(check(command, ledger));
   if (command.check) {
     say("the settings are fine");
     return {};
   }
-  NL_CHECK(be_the_only_one(ledger));
+  NL_TRY(auto only, OnlyServer::be(ledger));
+  if (const auto* other = std::get_if<std::string>(&only)) {
+    if (command.page.empty() || other->empty())
+      return Error{ErrorCode::kConflict, "another server has this ledger already: " + ledger,
+                   "use that one, or serve another ledger"};
+    open_page(*other, command.page, say);
+    say("a server of this ledger is running already; the page is there as long as it runs");
+    return {};
+  }
   NL_CHECK(clear_up(ledger));
   NL_CHECK(make_projects(command, ledger));
   // With one connection open, SQLite does not make and remove its shared memory for every request.
@@ -366,7 +419,12 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
         http::Shop{ledger, &sql_workers, &audit, &jobs, &uploads, command.base_path, sign_in != nullptr},
         std::move(made), std::move(sign_in));
     kept = routes;
-    say_where(command, ledger, principal, port, token, say);
+    const std::string address = address_of(command, port, token);
+    std::get<OnlyServer>(only).tell(address);
+    const bool is_view = !command.page.empty();
+    is_view ? open_page(address, command.page, say) : say_where(command, ledger, address, say);
+    if (!address.empty()) say_tunnel(port, principal, say);
+    if (is_view) say("Ctrl+C ends it");
     return routes;
   });
   jobs.close();

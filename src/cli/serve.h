@@ -33,14 +33,19 @@ struct ServeCommand {
   int sign_in_hours = 12;
   bool check = false;
   std::string config = {};
+  std::string page = {};  ///< that is opened in the browser, e.g. /runs/ID
 };
 
 void add_serve_options(CLI::App& app, ServeCommand& command);
 /// Settings of the file that --config names; options and variables of the environment go before it.
 Result<void> read_settings(CLI::App& app, const ServeCommand& command);
 
-/// `say` prints a line to standard error.
+/// Prints a line to standard error.
+using Say = std::function<void(const std::string& line)>;
+
+/// Until it is told to stop. If another server has the ledger, only the page is opened there, if there is
+/// one.
 Result<void> run_server(const ServeCommand& command, const std::string& ledger, const std::string& principal,
-                        const std::function<void(const std::string& line)>& say);
+                        const Say& say);
 
 }  // namespace nl::cli

@@ -1,10 +1,14 @@
 """neurolens view: the page of a run, before somebody's eyes or on its way there. Browsers here are scripts."""
 
+import contextlib
 import os
 import pathlib
+import re
+import signal
 import stat
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
@@ -48,7 +52,26 @@ class Desk:
         neurolens = Neurolens(self.ledger)
         neurolens.environment = {"HOME": str(self.home), "PATH": f"{self.programs}:/usr/bin:/bin", **environment}
         neurolens.environment = {k: v for k, v in neurolens.environment.items() if v is not None}
-        return neurolens("view", *arguments, code=code, cwd=self.folder)
+        return neurolens("view", *arguments, "--offline", code=code, cwd=self.folder)
+
+    def ended(self, *arguments):
+        """Of a view that starts no server of its own."""
+        command = [BINARY, "view", *arguments, "--ledger", self.ledger]
+        return subprocess.run(command, capture_output=True, text=True, env={"HOME": str(self.home)}, timeout=60, check=False)
+
+    @contextlib.contextmanager
+    def served(self, *arguments, **environment):
+        """The lines that it says until it waits for Ctrl+C."""
+        command = [str(BINARY), "view", *map(str, arguments), "--ledger", str(self.ledger)]
+        around = {"HOME": str(self.home), "PATH": f"{self.programs}:/usr/bin:/bin", **environment}
+        process = subprocess.Popen(command, env=around, stderr=subprocess.PIPE, text=True)
+        try:
+            yield [line.rstrip("\n") for line in iter(process.stderr.readline, "Ctrl+C ends it\n") if line]
+            assert process.poll() is None
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+            process.stderr.close()
 
 
 @pytest.fixture
@@ -309,3 +332,53 @@ def test_bad_input_leaves_no_page(desk, make_trace):
 def test_needs_something_to_view(desk):
     desk(code=BAD_INPUT)
     assert subprocess.run([BINARY, "view", "--help"], capture_output=True, check=True).stdout
+
+
+# Served
+
+
+def page_at(lines):
+    """The address that it says, and what is there."""
+    (address,) = [line.removeprefix("the page: ") for line in lines if line.startswith("the page: ")]
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    return address, opener.open(address).read().decode()
+
+
+def test_a_profile_is_imported_and_its_page_served(desk, small_trace):
+    desk.browser()
+    with desk.served(small_trace, BROWSER="browser") as lines:
+        address, text = page_at(lines)
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/runs/[0-9a-f]{64}\?token=\w+", address) and "<html" in text
+        assert desk.seen() == [address] and f"opened with {desk.programs / 'browser'}" in lines
+    assert not desk.pages.exists()
+
+
+def test_two_runs_are_served_compared(desk, make_trace):
+    with desk.served(make_trace(3), make_trace(4)) as lines:
+        address, text = page_at(lines)
+        assert re.search(r"/compare\?base=[0-9a-f]{64}&new=[0-9a-f]{64}&token=", address) and "<html" in text
+
+
+def test_a_second_view_uses_the_server_of_the_first(desk, small_trace):
+    with desk.served(small_trace) as lines:
+        address, _ = page_at(lines)
+        again = desk.ended("@latest")
+        assert again.returncode == OK and f"the page: {address}" in again.stderr.splitlines()
+        assert mode(desk.ledger / "serve.lock") == 0o600  # the token is in it
+
+
+def test_over_ssh_the_tunnel_is_said(desk, small_trace):
+    with desk.served(small_trace, SSH_CONNECTION=f"{CLIENT} 192.0.2.7 2222") as lines:
+        port = re.search(r":(\d+)/", page_at(lines)[0])[1]
+        assert any(f"ssh -L {port}:127.0.0.1:{port} -p 2222 " in line for line in lines), lines
+
+
+def test_file_is_the_offline_page(desk, small_trace):
+    out = desk.folder / "out.html"
+    assert desk(small_trace, "--file", out).out.strip() == str(out)
+    assert out.read_bytes() == pathlib.Path(desk(small_trace, "--print").out.strip()).read_bytes()
+
+
+def test_what_is_no_run_starts_no_server(desk):
+    done = desk.ended("nothing")
+    assert done.returncode == BAD_INPUT and "Ctrl+C" not in done.stderr

@@ -387,6 +387,18 @@ Response Api::run_document(const Request& request, const Caller& caller, const s
   return with_tag(std::move(response), request);
 }
 
+/// Pages offer only what their reader may do.
+Response Api::caller_told(const Request& request, const Caller& caller) const {
+  if (request.method != Method::kGet && request.method != Method::kHead) return wrong_method("GET", "caller");
+  const char* const may = caller.may == ops::Effect::kRead    ? "read"
+                          : caller.may == ops::Effect::kWrite ? "write"
+                                                              : "admin";
+  return json_answer({{"name", caller.name},
+                      {"project", caller.project},
+                      {"may", may},
+                      {"can_sign_out", shop_.has_sign_in}});
+}
+
 Response Api::on_uploads(const Request& request, const Caller& caller, std::string_view rest) const {
   if (caller.may < ops::Effect::kWrite)
     return refused(403, "permission", "access here is read-only", "", "uploads");
@@ -429,6 +441,7 @@ Result<std::unique_ptr<BodySink>> Api::sink(const Request& request, const Caller
 
 Response Api::answer(const Request& request, const Caller& caller, std::string_view name) const {
   if (name.starts_with(kJobs)) return on_jobs(request, caller, name.substr(kJobs.size()));
+  if (name == "caller") return caller_told(request, caller);
   if (name == kUploads) return on_uploads(request, caller, "");
   if (name.starts_with(kRuns)) return run_document(request, caller, std::string(name.substr(kRuns.size())));
   if (name.starts_with("uploads/")) return on_uploads(request, caller, name.substr(8));

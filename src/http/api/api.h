@@ -56,6 +56,7 @@ class Api {
   ops::Context context_of(const ops::Operation& operation, const Caller& caller) const;
   Response on_jobs(const Request& request, const Caller& caller, std::string_view rest) const;
   Response run_document(const Request& request, const Caller& caller, const std::string& run_id) const;
+  Response caller_told(const Request& request, const Caller& caller) const;
   Response on_uploads(const Request& request, const Caller& caller, std::string_view rest) const;
   Response accepted(const std::string& job) const;
   void note(std::string_view event, const Caller& caller, const Request& request, std::string_view operation,

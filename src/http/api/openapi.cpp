@@ -180,7 +180,20 @@ json job_paths() {
   json document = answers("200", "run.json as it is stored, see schema/run.schema.json",
                           {{"type", "object"}, {"required", json::array({"run_id"})}});
   document["304"] = {{"description", "the client has this answer already"}};
-  return {{"/api/v1/runs/{id}",
+  const json text = {{"type", "string"}};
+  const json caller = {{"type", "object"},
+                       {"required", {"name", "project", "may", "can_sign_out"}},
+                       {"properties",
+                        {{"name", text},
+                         {"project", text},
+                         {"may", {{"type", "string"}, {"enum", {"read", "write", "admin"}}}},
+                         {"can_sign_out", {{"type", "boolean"}}}}}};
+  return {{"/api/v1/caller",
+           {{"get",
+             {{"operationId", "caller"},
+              {"summary", "Who asks, and what they may do"},
+              {"responses", answers("200", "who asks", caller)}}}}},
+          {"/api/v1/runs/{id}",
            {{"parameters", json::array({id})},
             {"get",
              {{"operationId", "run_document"},

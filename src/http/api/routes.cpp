@@ -1,8 +1,9 @@
 #include "http/api/routes.h"
 
 #include "base/checked_thread.h"
+#include "base/files.h"
 #include "http/answers.h"
-#include "http/api/home_page.h"
+#include "http/api/web_pages.h"
 #include "store/ledger.h"
 
 namespace nl::http {
@@ -20,6 +21,18 @@ Response text_answer(std::string type, std::string body) {
 
 const ops::Operation* operation_of(const Request& request) {
   return request.path.starts_with(kApi) ? ops::find_operation(request.path.substr(kApi.size())) : nullptr;
+}
+
+Response ready(const Shop& shop) {
+  const bool is_there = path_exists(shop.ledger_folder + "/runs");
+  const auto ledger = is_there ? store::Ledger::open(shop.ledger_folder, false)
+                               : Result<store::Ledger>(Error{ErrorCode::kUnavailable, "the ledger is gone"});
+  if (!ledger) {
+    Response response = failed("ready", ledger.error());
+    response.status = 503;
+    return response;
+  }
+  return json_answer({{"ok", true}});
 }
 
 }  // namespace
@@ -149,11 +162,11 @@ Response Routes::admitted(const Request& request, const Caller& caller) {
     response.headers.emplace_back("Allow", "GET, HEAD");
     return response;
   }
-  return plain_page(request, caller);
+  return plain_page(request);
 }
 
-Response Routes::plain_page(const Request& request, const Caller& caller) {
-  if (request.path == "/") return home_page(shop_, caller, request);
+Response Routes::plain_page(const Request& request) {
+  if (auto page = web_page(request, shop_.base_path)) return *std::move(page);
   if (request.path == kOpenApi) return text_answer("application/json", openapi_);
   if (request.path == "/healthz") return text_answer("application/json", "{\"ok\":true}\n");
   if (request.path == "/readyz") return ready(shop_);

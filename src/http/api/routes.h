@@ -40,7 +40,7 @@ class Routes {
   Response signed_in(const Request& request);
   Response signed_out(const Request& request);
   Response admitted(const Request& request, const Caller& caller);
-  Response plain_page(const Request& request, const Caller& caller);
+  Response plain_page(const Request& request);
   void note_refusal(const Request& request, const std::string& who, int status);
 
   Shop shop_;

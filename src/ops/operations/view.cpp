@@ -26,7 +26,9 @@ constexpr char kParameters[] = R"({
   "properties": {
     "runs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-run": true,
              "description": "a run (id, tag, @latest, @baseline:NAME, bundle folder or profile), two to compare, or a page"},
-    "print": {"type": "boolean", "description": "print the path of the page; open nothing"},
+    "file": {"type": "string", "x-host-path": true, "description": "write the page to this file, which works offline; open nothing"},
+    "offline": {"type": "boolean", "description": "open a page that works offline, instead of serving the pages until Ctrl+C"},
+    "print": {"type": "boolean", "description": "write the offline page and print its path; open nothing"},
     "perfetto": {"type": "boolean", "description": "write a trace of the run for Perfetto instead, and print the line that opens it"},
     "window": {"type": "string", "description": "with --perfetto: only what touches this window, see export"}
   }})";
@@ -158,12 +160,23 @@ Result<void> show(const Context& context, json& data) {
   return {};
 }
 
+/// The page, also under the name that was asked for.
+Result<Page> with_file(Page page, const std::string& file) {
+  if (file.empty()) return page;
+  NL_TRY(const std::string bytes, read_file(page.path));
+  NL_CHECK(write_file_durably(file, bytes));
+  page.path = file;
+  return page;
+}
+
 Result<Outcome> run(Context& context, const json& parameters) {
   const bool is_trace = parameters.value("perfetto", false);
   const std::string window = parameters.value("window", "");
   if (!is_trace && !window.empty()) return Error{ErrorCode::kBadInput, "--window goes with --perfetto alone"};
-  NL_TRY(const Page page,
+  const std::string file = parameters.value("file", "");
+  NL_TRY(Page made,
          is_trace ? trace_of_run(context, parameters["runs"], window) : page_of(context, parameters["runs"]));
+  NL_TRY(const Page page, with_file(std::move(made), file));
   Outcome outcome;
   outcome.data = {{"page", page.path},
                   {"run_ids", page.run_ids},
@@ -175,7 +188,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
     if (browser.empty())
       outcome.data["fetch"] = fetch_line(*context.environment, page.path, context.principal);
     outcome.data["open_with"] = "trace_processor --httpd " + page.path;
-  } else if (!parameters.value("print", false)) {
+  } else if (file.empty() && !parameters.value("print", false)) {
     NL_CHECK(show(context, outcome.data));
   }
   return outcome;
@@ -212,11 +225,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_view() {
   static constexpr Operation kOperation{
       .name = "view",
-      .summary = "Open the page of a run, or of two runs compared, in the browser",
-      .use_when = "you want to see a report now; over ssh it says how to get the page to your screen",
-      .not_when =
-          "you want to send the report to others, or the browser is a snap, which cannot read hidden "
-          "folders: report, compare --html",
+      .summary = "Open a run, or two runs compared, in the browser",
+      .use_when =
+          "you want to look at a run: its pages are served to this machine alone until Ctrl+C; over ssh "
+          "it says how to get them to your screen",
+      .not_when = "others are to look too: serve; you want one file to send: --file, report",
       .example = R"({"runs": ["@latest"]})",
       .parameters = kParameters,
       .result = kResult,

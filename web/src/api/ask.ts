@@ -1,0 +1,92 @@
+// Asks the server, as the command line would: an operation and its parameters; `data` of its envelope comes back.
+
+import { parseExact } from "./exact_json";
+
+export type Parameters = Record<string, unknown>;
+
+export class AskError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hint: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+export interface Answer<T> {
+  data: T;
+  warnings: string[];
+  next: string[];
+}
+
+export async function ask<T>(operation: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<Answer<T>> {
+  const response = await send(operation, parameters, signal);
+  const envelope = envelopeOf(await response.text(), response.status);
+  if (envelope["error"] !== undefined || !response.ok) throw errorOf(envelope, response.status);
+  return { data: envelope["data"] as T, warnings: texts(envelope["warnings"]), next: texts(envelope["next"]) };
+}
+
+/** The bytes of an answer that is no JSON. */
+export async function askBytes(operation: string, parameters: Parameters, signal?: AbortSignal): Promise<ArrayBuffer> {
+  const response = await fetch(`api/v1/${operation}?${query(parameters)}`, { signal: signal ?? null, credentials: "same-origin" });
+  if (!response.ok) throw errorOf(envelopeOf(await response.text(), response.status), response.status);
+  return response.arrayBuffer();
+}
+
+function query(parameters: Parameters): string {
+  const words = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    for (const one of Array.isArray(value) ? value : [value]) words.append(name, String(one));
+  return words.toString();
+}
+
+async function send(operation: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(`api/v1/${operation}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(parameters),
+      signal: signal ?? null,
+      credentials: "same-origin",
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new AskError("unavailable", "The server does not answer.", "Is neurolens serve still running? The page tries again when you ask.", 0);
+  }
+}
+
+function envelopeOf(text: string, status: number): Record<string, unknown> {
+  try {
+    const parsed = parseExact(text);
+    if (typeof parsed === "object" && parsed !== null) return parsed as Record<string, unknown>;
+  } catch {
+    // not from our server: a proxy may have answered
+  }
+  throw new AskError("unavailable", `The answer is not one of NeuroLens (status ${status}).`, "Is there a proxy in between?", status);
+}
+
+function errorOf(envelope: Record<string, unknown>, status: number): AskError {
+  const error = (envelope["error"] ?? {}) as Record<string, unknown>;
+  return new AskError(String(error["code"] ?? "unknown"), String(error["message"] ?? `status ${status}`), String(error["hint"] ?? ""), status);
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
+}
+
+export interface Caller {
+  name: string;
+  project: string;
+  may: "read" | "write" | "admin";
+  can_sign_out: boolean;
+}
+
+/** Who asks, and what they may do. */
+export async function askCaller(signal?: AbortSignal): Promise<Caller> {
+  const response = await fetch("api/v1/caller", { signal: signal ?? null, credentials: "same-origin" });
+  const answer = envelopeOf(await response.text(), response.status);
+  if (!response.ok) throw errorOf(answer, response.status);
+  return answer as unknown as Caller;
+}

@@ -1,0 +1,93 @@
+import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
+import { Link, Redirect, Route, Router, Switch, useLocation } from "wouter";
+import { Keys } from "./parts/keys";
+import { Reader } from "./parts/reader";
+import { Waiting } from "./parts/state";
+import { RunPage } from "./pages/run";
+import { RunsPage } from "./pages/runs";
+
+const TimelinePage = lazy(() => import("./pages/timeline"));
+const ComparePage = lazy(() => import("./pages/compare"));
+const SqlPage = lazy(() => import("./pages/sql"));
+const SystemPage = lazy(() => import("./pages/system"));
+
+/** The path that a proxy puts before ours, from <base>. */
+const BASE = new URL(document.baseURI).pathname.replace(/\/$/, "");
+
+export function App(): ReactNode {
+  return (
+    <Router base={BASE}>
+      <Shell />
+    </Router>
+  );
+}
+
+function Shell(): ReactNode {
+  const [theme, setTheme] = useTheme();
+  return (
+    <>
+      <a className="skip" href="#main">
+        To the content
+      </a>
+      <header className="bar">
+        <Link href="/runs" className="brand">
+          NeuroLens
+        </Link>
+        <nav aria-label="Pages">
+          <Page href="/runs">Runs</Page>
+          <Page href="/compare">Compare</Page>
+          <Page href="/sql">SQL</Page>
+          <Page href="/system">System</Page>
+        </nav>
+        <Reader />
+        <button onClick={() => setTheme(theme === "dark" ? "light" : "dark")} aria-label={`Use the ${theme === "dark" ? "light" : "dark"} colours`}>
+          {theme === "dark" ? "☀" : "☾"}
+        </button>
+      </header>
+      <Suspense fallback={<Waiting what="Loading the page" />}>
+        <Switch>
+          <Route path="/">
+            <Redirect to="/runs" replace />
+          </Route>
+          <Route path="/runs" component={RunsPage} />
+          <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={id} />}</Route>
+          <Route path="/runs/:id/timeline">{({ id }) => <TimelinePage key={id} id={id} />}</Route>
+          <Route path="/compare" component={ComparePage} />
+          <Route path="/sql" component={SqlPage} />
+          <Route path="/system" component={SystemPage} />
+          <Route>
+            <main id="main" data-ready="true">
+              <h1>There is no such page</h1>
+              <p>
+                <Link href="/runs">All runs</Link>
+              </p>
+            </main>
+          </Route>
+        </Switch>
+      </Suspense>
+      <Keys />
+    </>
+  );
+}
+
+function Page({ href, children }: { href: string; children: ReactNode }): ReactNode {
+  const [path] = useLocation();
+  return (
+    <Link href={href} aria-current={path === href || path.startsWith(`${href}/`) ? "page" : undefined}>
+      {children}
+    </Link>
+  );
+}
+
+function useTheme(): ["light" | "dark", (theme: "light" | "dark") => void] {
+  const [theme, setTheme] = useState<"light" | "dark">(() => {
+    const kept = localStorage.getItem("theme");
+    if (kept === "light" || kept === "dark") return kept;
+    return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  });
+  useEffect(() => {
+    document.documentElement.dataset["theme"] = theme;
+    localStorage.setItem("theme", theme);
+  }, [theme]);
+  return [theme, setTheme];
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { difference, parseExact } from "../api/exact_json";
+import { shellWord } from "../parts/copy_as";
+import { hash, shown, visible } from "./names";
+import { bytes, duration, grouped, percent, signedDuration } from "./numbers";
+
+describe("numbers", () => {
+  it("have a unit and three to four digits", () => {
+    expect(duration(0)).toBe("0\u2009ns");
+    expect(duration(999)).toBe("999\u2009ns");
+    expect(duration(12_345)).toBe("12.35\u2009µs");
+    expect(duration(309_437)).toBe("309.4\u2009µs");
+    expect(duration(3_907_825)).toBe("3.908\u2009ms");
+    expect(duration(5_000_000_000_000)).toBe("5\u2009000\u2009s");
+    expect(bytes(1500)).toBe("1.500\u2009kB");
+    expect(percent(0.0791)).toBe("7.9\u2009%");
+    expect(grouped(1752830083334350183n)).toBe("1\u2009752\u2009830\u2009083\u2009334\u2009350\u2009183");
+  });
+
+  it("say gain and loss by sign and arrow", () => {
+    expect(signedDuration(-128_750)).toContain("▼ −");
+    expect(signedDuration(2_125)).toContain("▲ +");
+    expect(signedDuration(0)).toBe("0\u2009ns");
+  });
+});
+
+describe("exact JSON", () => {
+  it("keeps nanoseconds since 1970, where the browser tells the source text", () => {
+    const data = parseExact('{"start_ns":1752830083334350183,"dur_ns":5,"share":0.25,"text":"1752830083334350183"}') as Record<string, unknown>;
+    expect(data["dur_ns"]).toBe(5);
+    expect(data["share"]).toBe(0.25);
+    expect(data["text"]).toBe("1752830083334350183");
+    const hasSource = JSON.parse("1", (_key: string, _value: unknown, context?: { source?: string }) => context?.source !== undefined) as boolean;
+    if (hasSource) expect(data["start_ns"]).toBe(1752830083334350183n);
+  });
+
+  it("subtracts times exactly", () => {
+    expect(difference(1752830083334350183n, 1752830083334350000n)).toBe(183);
+  });
+});
+
+describe("names", () => {
+  it("keep both ends when they are cut", () => {
+    expect(shown("abcdefghij", 5)).toBe("ab…ij");
+    expect(shown("", 5)).toBe("(no name)");
+    expect(shown("😀😀😀😀", 3)).toBe("😀…😀");
+  });
+
+  it("show no character that hides or turns others", () => {
+    expect(visible("a\u202eb\u0007c\u200bd")).toBe("a\ufffdb\ufffdc\ufffdd");
+  });
+
+  it("have the same number everywhere", () => {
+    expect(hash("gemm")).toBe(hash("gemm"));
+    expect(hash("gemm")).not.toBe(hash("gemn"));
+  });
+});
+
+describe("a shell word", () => {
+  it("is quoted where it must be", () => {
+    expect(shellWord("@latest~1")).toBe("@latest~1");
+    expect(shellWord("it's")).toBe(`'it'\\''s'`);
+  });
+});

@@ -1,0 +1,24 @@
+// Names of kernels are long, and what tells them apart stands anywhere: the middle is left out, never the ends.
+
+export function shortened(name: string, most: number): string {
+  const letters = [...name];
+  if (letters.length <= most) return name;
+  const tail = Math.floor((most - 1) / 2);
+  return `${letters.slice(0, most - 1 - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
+}
+
+/** Without what cannot be seen or changes the direction of other text. */
+export function visible(name: string): string {
+  return name.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "\ufffd");
+}
+
+export function shown(name: string, most = 80): string {
+  return name === "" ? "(no name)" : shortened(visible(name), most);
+}
+
+/** The same number for the same name, on every page. */
+export function hash(name: string): number {
+  let value = 2166136261;
+  for (let i = 0; i < name.length; i++) value = Math.imul(value ^ name.charCodeAt(i), 16777619);
+  return value >>> 0;
+}
