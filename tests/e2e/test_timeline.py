@@ -221,5 +221,7 @@ def test_a_server_sends_tiles(neurolens, small_run):
         packed = server.get(path + "&page=packed")
         assert packed.body == neurolens("timeline", small_run, "tile", "--page", "packed").bytes
         assert packed.headers["content-type"] == "application/octet-stream"
+        again = server.get(path + "&page=packed", {"If-None-Match": packed.headers["etag"]})
+        assert again.status == 304 and again.body == b""
     finally:
         server.kill()

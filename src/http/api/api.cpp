@@ -201,6 +201,14 @@ Response Api::call_now(const ops::Operation& operation, const json& parameters, 
   if (const auto type = stream_type(operation, parameters); !type.empty()) {
     Response response{.type = type};
     if (type == kHtml) response.headers.emplace_back("Content-Security-Policy", kPagePolicy);
+    if (operation.stream == ops::Stream::kPage) {  // small: it is made before it is sent, and has a tag
+      context.bytes = [&](std::string_view bytes) {
+        response.body += bytes;
+        return Result<void>();
+      };
+      const auto made = ops::call(operation.name, parameters, context);
+      return made ? with_tag(std::move(response), request) : failed(operation.name, made.error());
+    }
     response.stream = [&operation, parameters, context](const Bytes& write) mutable -> Result<void> {
       context.bytes = write;
       NL_CHECK(ops::call(operation.name, parameters, context));
