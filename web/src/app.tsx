@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import { Link, Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { Keys } from "./parts/keys";
+import { Palette } from "./parts/palette_of_commands";
 import { Reader } from "./parts/reader";
 import { Waiting } from "./parts/state";
 import { RunPage } from "./pages/run";
@@ -8,6 +9,10 @@ import { RunsPage } from "./pages/runs";
 
 const TimelinePage = lazy(() => import("./pages/timeline"));
 const ComparePage = lazy(() => import("./pages/compare"));
+const TrendPage = lazy(() => import("./pages/trend"));
+const SimilarPage = lazy(() => import("./pages/similar"));
+const RulesPage = lazy(() => import("./pages/rules"));
+const FlamePage = lazy(() => import("./pages/flame"));
 const SqlPage = lazy(() => import("./pages/sql"));
 const SystemPage = lazy(() => import("./pages/system"));
 
@@ -36,7 +41,11 @@ function Shell(): ReactNode {
         <nav aria-label="Pages">
           <Page href="/runs">Runs</Page>
           <Page href="/compare">Compare</Page>
+          <Page href="/trend">Trend</Page>
+          <Page href="/similar">Similar</Page>
+          <Page href="/flame">Flame</Page>
           <Page href="/sql">SQL</Page>
+          <Page href="/rules">Rules</Page>
           <Page href="/system">System</Page>
         </nav>
         <Reader />
@@ -50,9 +59,14 @@ function Shell(): ReactNode {
             <Redirect to="/runs" replace />
           </Route>
           <Route path="/runs" component={RunsPage} />
-          <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={id} />}</Route>
           <Route path="/runs/:id/timeline">{({ id }) => <TimelinePage key={id} id={id} />}</Route>
+          <Route path="/runs/:id/:tab?">{({ id, tab }) => <RunPage key={id} id={id} tab={tab} />}</Route>
           <Route path="/compare" component={ComparePage} />
+          <Route path="/trend" component={TrendPage} />
+          <Route path="/similar" component={SimilarPage} />
+          <Route path="/rules">{() => <RulesPage />}</Route>
+          <Route path="/rules/:id">{({ id }) => <RulesPage id={id} />}</Route>
+          <Route path="/flame" component={FlamePage} />
           <Route path="/sql" component={SqlPage} />
           <Route path="/system" component={SystemPage} />
           <Route>
@@ -66,6 +80,7 @@ function Shell(): ReactNode {
         </Switch>
       </Suspense>
       <Keys />
+      <Palette />
     </>
   );
 }

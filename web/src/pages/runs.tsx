@@ -1,158 +1,217 @@
 // All runs: searched and filtered by the server, drawn as far as they are seen.
 
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useMemo, useRef, useState, type ReactNode } from "react";
-import { Link, useLocation, useSearchParams } from "wouter";
-import type { RunRow, Runs } from "../api/answers";
-import { ask } from "../api/ask";
-import { shown } from "../format/names";
-import { grouped, when } from "../format/numbers";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState, type ReactNode } from "react";
+import { useSearchParams } from "wouter";
+import { grouped } from "../format/numbers";
 import { CopyAs, shellWord } from "../parts/copy_as";
-import { Empty, Failure, Waiting } from "../parts/state";
+import { Failure, Waiting } from "../parts/state";
+import { namesByRun, PinnedBaselines, useBaselines } from "./runs/baselines";
+import { allColumns, columnOf, keepColumns, keptColumns } from "./runs/columns";
+import { conditionsFor, parsed, sentences, typed } from "./runs/conditions";
+import { Facets, useFacets } from "./runs/facets";
+import { pieceOf, RunList, type Order } from "./runs/list";
+import { Menu } from "./runs/menu";
+import { SelectionBar } from "./runs/selection";
+import { DropTarget, UploadButton, UploadQueue } from "./runs/uploads";
+import { SavedViews } from "./runs/views";
+import "../style_pages.css";
 
-const PAGE = 200;
-const FACETS = ["model", "device", "backend", "format", "precision"];
+const listOf = (text: string | null): string[] => (text ?? "").split(",").filter(Boolean);
+
+/** What the address says, and ways to change it. */
+function useRunsAddress() {
+  const [search, setSearch] = useSearchParams();
+  const change = (name: string, values: string[], replace = false) =>
+    setSearch(
+      (before) => {
+        const after = new URLSearchParams(before);
+        after.delete(name);
+        for (const one of values) after.append(name, one);
+        return after;
+      },
+      { replace },
+    );
+  const sort = search.get("sort") ?? "imported";
+  return {
+    where: search.getAll("where"),
+    setWhere: (where: string[], replace = false) => change("where", where, replace),
+    order: { key: sort.replace(/^-/, ""), isReverse: sort.startsWith("-") } as Order,
+    setOrder: (order: Order) => change("sort", [(order.isReverse ? "-" : "") + order.key]),
+    columns: search.has("columns") ? listOf(search.get("columns")) : keptColumns(),
+    setColumns: (ids: string[]) => {
+      keepColumns(ids);
+      change("columns", [ids.join(",")], true);
+    },
+    chosen: listOf(search.get("chosen")),
+    base: listOf(search.get("base")),
+    /** Both at once: what becomes the base is no longer chosen. */
+    setChosen: (chosen: string[], base?: string[]) =>
+      setSearch(
+        (before) => {
+          const after = new URLSearchParams(before);
+          for (const [name, ids] of [["chosen", chosen], ["base", base]] as const) {
+            if (ids === undefined) continue;
+            if (ids.length > 0) after.set(name, ids.join(","));
+            else after.delete(name);
+          }
+          return after;
+        },
+        { replace: true },
+      ),
+  };
+}
 
 export function RunsPage(): ReactNode {
-  const [search, setSearch] = useSearchParams();
-  const where = search.getAll("where");
-  const list = useInfiniteQuery({
-    queryKey: ["runs", where],
-    staleTime: 0,
-    placeholderData: keepPreviousData,
-    initialPageParam: 0,
-    queryFn: async ({ pageParam, signal }) => (await ask<Runs>("runs", { where, limit: PAGE, offset: pageParam }, signal)).data,
-    getNextPageParam: (last, pages) => (last.runs.length < PAGE ? undefined : pages.length * PAGE),
-  });
-  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.runs) ?? [], [list.data]);
-  const first = list.data?.pages[0];
-  const toggle = (condition: string) => {
-    const rest = where.filter((one) => one !== condition);
-    setSearch(rest.length < where.length ? rest.map((one) => ["where", one]) : [...where, condition].map((one) => ["where", one]));
+  const { where, setWhere, order, setOrder, columns, setColumns, chosen, base, setChosen } = useRunsAddress();
+  const first = useQuery({ ...pieceOf(where, order, 0), placeholderData: keepPreviousData });
+  const facets = useFacets(where);
+  const baselines = useBaselines();
+  const data = first.data;
+  const choose = (ids: string[], isChosen: boolean) => {
+    const rest = chosen.filter((id) => !ids.includes(id));
+    setChosen(isChosen ? [...rest, ...ids] : rest);
   };
   return (
-    <main id="main" className="runs" data-ready={first !== undefined}>
+    <main id="main" className="runs-page" data-ready={data !== undefined || first.error !== null}>
       <h1>Runs</h1>
-      <aside aria-label="Filters">
-        <Facets where={where} toggle={toggle} />
-      </aside>
-      <section aria-label="List">
-        {list.error ? <Failure error={list.error} retry={() => void list.refetch()} /> : null}
-        {list.isPending ? <Waiting what="Reading the list of runs" /> : null}
-        {first && first.total === 0 ? <NoRuns /> : null}
-        {first && first.total > 0 ? (
-          <>
-            <p className="count" role="status">
-              {first.matching === first.total ? grouped(first.total) : `${grouped(first.matching)} of ${grouped(first.total)}`} runs
-              <CopyAs ways={{ command: `neurolens runs ${where.map((one) => `--where ${shellWord(one)}`).join(" ")}`.trim(), link: location.href }} />
-            </p>
-            <RunTable rows={rows} more={() => list.hasNextPage && !list.isFetching && void list.fetchNextPage()} />
-          </>
-        ) : null}
-      </section>
+      <DropTarget />
+      {data?.total === 0 ? (
+        <>
+          <UploadQueue />
+          <NoRuns />
+        </>
+      ) : (
+        <>
+          <aside aria-label="Filters">
+            <Facets facets={facets} where={where} setWhere={setWhere} />
+          </aside>
+          <section aria-label="List">
+            <div className="line">
+              <SearchBox where={where} setWhere={setWhere} />
+              <ColumnMenu all={allColumns(facets.map((one) => one.key).filter((key) => !["format", "device", "tag"].includes(key)))}
+                chosen={columns} set={setColumns} />
+              <SavedViews />
+              <UploadButton />
+            </div>
+            <UploadQueue />
+            <PinnedBaselines baselines={baselines} chosen={chosen} />
+            <Conditions where={where} setWhere={setWhere} />
+            {first.error ? <Failure error={first.error} retry={() => void first.refetch()} /> : null}
+            {first.isPending ? <Waiting what="Reading the list of runs" /> : null}
+            {data ? (
+              <>
+                <p className="count" role="status">
+                  {data.matching === data.total ? grouped(data.total) : `${grouped(data.matching)} of ${grouped(data.total)}`} runs
+                  <CopyRuns where={where} order={order} />
+                </p>
+                <SelectionBar chosen={chosen} base={base} clear={() => setChosen([], [])} setBase={(ids) => setChosen([], ids)} />
+                {data.matching === 0 ? (
+                  <p>
+                    No run meets all conditions. <button onClick={() => setWhere([])}>Show all runs</button>
+                  </p>
+                ) : (
+                  <RunList
+                    key={JSON.stringify([where, order])} where={where} order={order} setOrder={setOrder} count={data.matching} columns={columns}
+                    chosen={chosen} choose={choose} baselines={namesByRun(baselines)}
+                  />
+                )}
+              </>
+            ) : null}
+          </section>
+        </>
+      )}
     </main>
   );
 }
 
+function CopyRuns({ where, order }: { where: string[]; order: Order }): ReactNode {
+  const conditions = useQuery({ queryKey: ["runs", "conditions", where], queryFn: async ({ signal }) => await conditionsFor(where, signal) });
+  const sort = order.key === "imported" && !order.isReverse ? [] : [`--sort=${shellWord((order.isReverse ? "-" : "") + order.key)}`];
+  const words = ["neurolens runs", ...(conditions.data ?? where).map((one) => `--where ${shellWord(one)}`), ...sort];
+  return <CopyAs ways={{ command: words.join(" "), link: location.href }} />;
+}
+
 function NoRuns(): ReactNode {
   return (
-    <Empty>
-      <p>There is no run yet. Import a profile, or look at the examples:</p>
+    <section className="no-runs">
+      <p>
+        <strong>There is no run yet.</strong> Drop a profile here: a trace of PyTorch, Nsight Systems, rocprof, TensorRT or ONNX Runtime, packed or not.
+      </p>
+      <p>
+        <UploadButton label="Upload profiles" />
+      </p>
+      <p className="hint">Or on the command line; the second one brings examples:</p>
       <pre>neurolens import trace.json.gz{"\n"}neurolens demo</pre>
-    </Empty>
+    </section>
   );
 }
 
-function Facets({ where, toggle }: { where: string[]; toggle: (condition: string) => void }): ReactNode {
-  const facets = useQuery({
-    queryKey: ["facets", where],
-    placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => (await ask<Runs>("runs", { where, limit: 1, facets: FACETS.join(",") }, signal)).data.facets ?? [],
+/** Words search in the names of files at once; a condition such as batch>=8 is added by Enter. */
+function SearchBox({ where, setWhere }: { where: string[]; setWhere: (where: string[], replace?: boolean) => void }): ReactNode {
+  const searched = where.find((one) => one.startsWith("file~")) ?? "";
+  const [text, setText] = useState(searched.slice("file~".length));
+  useEffect(() => setText(searched.slice("file~".length)), [searched]);
+  const rest = where.filter((one) => one !== searched);
+  useEffect(() => {
+    const isCondition = parsed(text) !== null;
+    const wanted = isCondition ? "" : (typed(text) ?? "");
+    if (isCondition || wanted === searched) return;
+    const timer = setTimeout(() => setWhere(wanted ? [...rest, wanted] : rest, true), 250);
+    return () => clearTimeout(timer);
   });
   return (
-    <>
-      {(facets.data ?? []).map(({ key, values }) =>
-        values.length === 0 ? null : (
-          <fieldset key={key}>
-            <legend>{key}</legend>
-            {values.slice(0, 12).map(({ value, runs }) => (
-              <label key={value}>
-                <input type="checkbox" checked={where.includes(`${key}=${value}`)} onChange={() => toggle(`${key}=${value}`)} />
-                <span title={value}>{shown(value, 28)}</span> <span className="number">{grouped(runs)}</span>
-              </label>
-            ))}
-          </fieldset>
-        ),
-      )}
-    </>
+    <form
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const wanted = typed(text);
+        if (!wanted || !parsed(text)) return;
+        setWhere([...rest, wanted]);
+        setText("");
+      }}
+    >
+      <input
+        id="search" type="search" aria-label="Search runs by file name, or a condition such as batch>=8" placeholder="Search names, or batch>=8 and Enter"
+        value={text} onChange={(event) => setText(event.target.value)}
+      />
+    </form>
   );
 }
 
-function RunTable({ rows, more }: { rows: RunRow[]; more: () => void }): ReactNode {
-  const box = useRef<HTMLDivElement>(null);
-  const [chosen, setChosen] = useState<string[]>([]);
-  const [, go] = useLocation();
-  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => box.current, estimateSize: () => 32, overscan: 12 });
-  const seen = virtual.getVirtualItems();
-  if (rows.length > 0 && (seen.at(-1)?.index ?? 0) >= rows.length - 20) queueMicrotask(more);
-  const choose = (id: string) => setChosen((before) => (before.includes(id) ? before.filter((one) => one !== id) : [...before, id]));
+function Conditions({ where, setWhere }: { where: string[]; setWhere: (where: string[]) => void }): ReactNode {
+  if (where.length === 0) return null;
   return (
-    <>
-      <div className="chosen" role="toolbar" aria-label="Chosen runs">
-        {chosen.length === 0 ? "Choose two runs to compare them." : `${chosen.length} chosen`}
-        <button disabled={chosen.length !== 2} onClick={() => go(`/compare?base=${chosen[0]}&new=${chosen[1]}`)}>
-          Compare
+    <ul className="conditions" aria-label="Conditions">
+      {sentences(where).map(({ words, of }) => (
+        <li key={words}>
+          {words}
+          <button className="plain" aria-label={`Remove: ${words}`} onClick={() => setWhere(where.filter((one) => !of.includes(one)))}>
+            ✕
+          </button>
+        </li>
+      ))}
+      <li className="all">
+        <button className="plain" onClick={() => setWhere([])}>
+          Remove all
         </button>
-        <button disabled={chosen.length === 0} onClick={() => setChosen([])}>
-          Clear
-        </button>
-      </div>
-      <div ref={box} className="rows" role="table" aria-label="Runs" aria-rowcount={rows.length} tabIndex={0}>
-        <div role="row" className="row head">
-          {["", "Name", "Model", "Device", "Format", "Kernels", "Imported"].map((title) => (
-            <span role="columnheader" key={title}>
-              {title}
-            </span>
-          ))}
-        </div>
-        <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
-          {seen.map((item) => (
-            <Row key={item.key} run={rows[item.index] as RunRow} top={item.start} chosen={chosen} choose={choose} index={item.index} />
-          ))}
-        </div>
-      </div>
-    </>
+      </li>
+    </ul>
   );
 }
 
-function Row(props: { run: RunRow; top: number; index: number; chosen: string[]; choose: (id: string) => void }): ReactNode {
-  const { run, top, chosen, choose, index } = props;
-  const name = run.file_names || run.run_id.slice(0, 12);
+function ColumnMenu({ all, chosen, set }: { all: string[]; chosen: string[]; set: (ids: string[]) => void }): ReactNode {
   return (
-    <div role="row" className="row" aria-rowindex={index + 1} style={{ transform: `translateY(${top}px)` }}>
-      <span role="cell">
-        <input type="checkbox" aria-label={`Choose ${shown(name, 40)}`} checked={chosen.includes(run.run_id)} onChange={() => choose(run.run_id)} />
-      </span>
-      <span role="cell">
-        <Link href={`/runs/${run.run_id}`} title={name}>
-          {shown(name.split("/").at(-1) ?? name, 60)}
-        </Link>
-        {run.tags.map((tag) => (
-          <span className="tag" key={tag}>
-            {shown(tag, 24)}
-          </span>
-        ))}
-      </span>
-      <span role="cell">{shown(run.labels["model"] ?? "—", 30)}</span>
-      <span role="cell">{run.device ? shown(run.device, 30) : "—"}</span>
-      <span role="cell">{run.format}</span>
-      <span role="cell" className="number">
-        {grouped(run.kernels)}
-      </span>
-      <span role="cell" className="number">
-        {when(run.imported_at_ns)}
-      </span>
-    </div>
+    <Menu title="Columns">
+      {all.map((id) => (
+        <label key={id}>
+          <input
+            type="checkbox" checked={chosen.includes(id)}
+            onChange={() => set(chosen.includes(id) ? chosen.filter((one) => one !== id) : all.filter((one) => chosen.includes(one) || one === id))}
+          />{" "}
+          {columnOf(id)?.title ?? id}
+        </label>
+      ))}
+    </Menu>
   );
 }

@@ -1,79 +1,161 @@
-import { useMutation } from "@tanstack/react-query";
-import { useState, type FormEvent, type ReactNode } from "react";
-import { useSearchParams } from "wouter";
-import { ask } from "../api/ask";
-import { shown } from "../format/names";
-import { CopyAs, shellWord } from "../parts/copy_as";
-import { Failure } from "../parts/state";
+// Questions in SQL over the tables of a run, which are listed beside it.
 
-interface Rows {
-  columns: string[];
-  rows: unknown[][];
-  truncated?: boolean;
-}
+import { useQuery } from "@tanstack/react-query";
+import { useRef, useState, type ReactNode } from "react";
+import { Link, useSearchParams } from "wouter";
+import { ask } from "../api/ask";
+import type { QueryRows, Table } from "../api/answers_pages";
+import { grouped } from "../format/numbers";
+import { CopyAs, shellWord } from "../parts/copy_as";
+import { Failure, Waiting } from "../parts/state";
+import { RunName, RunPicker } from "./runs/picker";
+import { Editor } from "./sql/editor";
+import { Chart, ResultTable } from "./sql/result";
+import { chartColumns, csvOf } from "./sql/rows";
 
 const FIRST = "SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns\nFROM kernels GROUP BY name ORDER BY total_ns DESC";
+const MOST = 10_000;
 
 export default function SqlPage(): ReactNode {
   const [search, setSearch] = useSearchParams();
   const run = search.get("run") ?? "@latest";
-  const [sql, setSql] = useState(search.get("sql") ?? FIRST);
-  const answer = useMutation({ mutationFn: async () => (await ask<Rows>("query", { run, sql, limit: 1000 })).data });
-  const start = (event?: FormEvent) => {
-    event?.preventDefault();
-    setSearch({ run, sql }, { replace: true });
-    answer.mutate();
+  const asked = search.get("sql");
+  const [sql, setSql] = useState(asked ?? FIRST);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const schema = useQuery({ queryKey: ["schema"], queryFn: async ({ signal }) => (await ask<{ tables: Table[] }>("schema", {}, signal)).data.tables });
+  const answer = useQuery({
+    queryKey: ["query", run, asked],
+    enabled: asked !== null,
+    gcTime: 60_000,
+    queryFn: async ({ signal }) => (await ask<QueryRows>("query", { run, sql: asked, limit: MOST }, signal)).data,
+  });
+  const set = (changes: Record<string, string>) =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before);
+      for (const [name, value] of Object.entries(changes)) after.set(name, value);
+      return after;
+    });
+  const start = (text: string) => {
+    if (text === asked) void answer.refetch();
+    else set({ sql: text });
+  };
+  const insert = (text: string) => {
+    const at = field.current?.selectionEnd ?? sql.length;
+    setSql(sql.slice(0, at) + text + sql.slice(at));
+    field.current?.focus();
+  };
+  const preview = (table: string) => {
+    const text = `SELECT * FROM ${table} LIMIT 100`;
+    setSql(text);
+    start(text);
   };
   return (
-    <main id="main" data-ready="true">
+    <main id="main" className="sql-page" data-ready={(asked === null || !answer.isFetching) && !schema.isPending}>
       <h1>SQL</h1>
-      <form onSubmit={start}>
-        <label>
-          Run <input value={run} onChange={(event) => setSearch({ run: event.target.value, sql }, { replace: true })} />
-        </label>
-        <label>
-          Question in SQL over the tables of the run; <kbd>Ctrl Enter</kbd> asks
-          <textarea
-            rows={8}
-            spellCheck={false}
-            value={sql}
-            onChange={(event) => setSql(event.target.value)}
-            onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && start()}
-          />
-        </label>
-        <button disabled={answer.isPending}>{answer.isPending ? "Asking…" : "Ask"}</button>
-        <CopyAs ways={{ command: `neurolens query ${shellWord(run)} ${shellWord(sql)}`, link: location.href }} />
-      </form>
-      {answer.error ? <Failure error={answer.error} /> : null}
-      {answer.data ? <Result data={answer.data} /> : null}
+      <aside aria-label="Tables">
+        {schema.error ? <Failure error={schema.error} /> : null}
+        <Tables tables={schema.data ?? []} insert={insert} preview={preview} />
+      </aside>
+      <section aria-label="Question">
+        <div className="line">
+          <span>
+            Of <Link href={`/runs/${encodeURIComponent(run)}`}><RunName id={run} /></Link>
+          </span>
+          <RunPicker label="Ask another run" placeholder="another run" choose={(id) => set({ run: id })} />
+        </div>
+        <Editor sql={sql} setSql={setSql} start={() => start(sql)} tables={schema.data ?? []} field={field} />
+        <div className="line">
+          <button className="main" disabled={answer.isFetching} onClick={() => start(sql)}>
+            {answer.isFetching ? "Asking…" : "Ask"}
+          </button>
+          <span className="hint">
+            <kbd>Ctrl Enter</kbd> asks, <kbd>Tab</kbd> takes an offered name, <kbd>Esc</kbd> hides them
+          </span>
+          <CopyAs ways={{ command: `neurolens query ${shellWord(run)} ${shellWord(sql)}`, link: location.href,
+            ...(answer.data ? { CSV: csvOf(answer.data) } : {}) }} />
+        </div>
+        {answer.error ? <Failure error={answer.error} /> : null}
+        {answer.isFetching ? <Waiting what="Asking the run" /> : null}
+        {answer.data && !answer.error ? (
+          <Result data={answer.data} run={run} sql={asked ?? ""} chart={search.get("chart")} setChart={(columns) => set({ chart: columns })} />
+        ) : null}
+      </section>
     </main>
   );
 }
 
-function Result({ data }: { data: Rows }): ReactNode {
+function Tables({ tables, insert, preview }: { tables: Table[]; insert: (text: string) => void; preview: (table: string) => void }): ReactNode {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Rows">
-      <table>
-        <thead>
-          <tr>
-            {data.columns.map((column) => (
-              <th key={column}>{column}</th>
+    <>
+      {tables.map((table) => (
+        <details key={table.name} className="facet">
+          <summary title={table.doc}>
+            <span className="mono">{table.name}</span> <span className="hint">{table.kind === "fact" ? "" : table.kind}</span>
+          </summary>
+          <p className="hint">{table.doc}</p>
+          <button onClick={() => preview(table.name)}>First rows</button>
+          <ul>
+            {table.columns.map((column) => (
+              <li key={column.name} title={column.doc}>
+                <button className="plain mono" onClick={() => insert(column.name)} aria-label={`Insert ${column.name}`}>
+                  {column.name}
+                </button>
+                <span className="hint">{[column.type.toLowerCase(), column.unit].filter(Boolean).join(", ")}</span>
+              </li>
             ))}
-          </tr>
-        </thead>
-        <tbody>
-          {data.rows.map((row, number) => (
-            <tr key={number}>
-              {row.map((cell, column) => (
-                <td key={column} className={typeof cell === "string" ? "" : "number"} title={String(cell)}>
-                  {cell === null ? "NULL" : shown(String(cell), 80)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <p>{data.rows.length === 1000 ? "The first 1000 rows." : `${data.rows.length} rows.`}</p>
-    </div>
+          </ul>
+        </details>
+      ))}
+    </>
+  );
+}
+
+/** Split at the bar, since names of columns may hold commas. */
+function Result({ data, run, sql, chart, setChart }: { data: QueryRows; run: string; sql: string; chart: string | null;
+  setChart: (columns: string) => void }): ReactNode {
+  const guess = chartColumns(data);
+  const [label, value] = (chart ?? "").split("|");
+  const isCharted = chart !== null && chart !== "";
+  return (
+    <>
+      <div className="line">
+        <strong role="status">
+          {grouped(data.rows.length)} {data.rows.length === 1 ? "row" : "rows"}
+          {data.rows_left_out ? `, ${grouped(data.rows_left_out)} more are not shown` : ""}
+        </strong>
+        {guess ? (
+          <button aria-pressed={isCharted} onClick={() => setChart(isCharted ? "" : `${guess.label}|${guess.value}`)}>
+            Chart
+          </button>
+        ) : null}
+        <Download run={run} sql={sql} />
+      </div>
+      {isCharted && guess ? <Chart data={data} label={label ?? guess.label} value={value ?? guess.value} set={(one, two) => setChart(`${one}|${two}`)} />
+        : null}
+      {data.rows.length > 0 ? <ResultTable data={data} run={run} /> : <p>No row meets the question.</p>}
+    </>
+  );
+}
+
+/** All rows, not only those that are shown. */
+function Download({ run, sql }: { run: string; sql: string }): ReactNode {
+  const [error, setError] = useState<unknown>(null);
+  const save = async () => {
+    const response = await fetch("api/v1/query", {
+      method: "POST", headers: { "Content-Type": "application/json", Accept: "text/csv" }, body: JSON.stringify({ run, sql, format: "csv" }),
+        credentials: "same-origin",
+    });
+    if (!response.ok) throw new Error(`The server answered ${response.status}.`);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await response.blob());
+    link.download = "rows.csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+  return (
+    <>
+      <button onClick={() => void save().catch(setError)}>Save all rows as CSV</button>
+      {error ? <Failure error={error} /> : null}
+    </>
   );
 }

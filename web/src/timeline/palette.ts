@@ -17,9 +17,9 @@ export function colourOf(table: Table, name: string): Rgb {
   return shades[hash(name) % shades.length] as Rgb;
 }
 
-/** A part that is not busy lets the background through. */
-export function mixed(colour: Rgb, background: Rgb, busy: number): number {
-  const share = 0.3 + 0.7 * Math.min(1, Math.max(0, busy));
+/** A part that is not busy lets the background through; so does all of it with less strength. */
+export function mixed(colour: Rgb, background: Rgb, busy: number, strength = 1): number {
+  const share = strength * (0.3 + 0.7 * Math.min(1, Math.max(0, busy)));
   const part = (i: 0 | 1 | 2) => Math.round(colour[i] * share + background[i] * (1 - share));
   return (255 << 24) | (part(2) << 16) | (part(1) << 8) | part(0);
 }
@@ -29,4 +29,11 @@ export const DARK: Rgb = [24, 25, 28];
 
 export function packed(colour: Rgb): number {
   return (255 << 24) | (colour[2] << 16) | (colour[1] << 8) | colour[0];
+}
+
+/** Black or white, whichever can be read better on a colour of the bitmap. */
+export function inkOn(colour: number): "#000" | "#fff" {
+  const linear = (value: number) => (value <= 10 ? value / 3295 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  const light = 0.2126 * linear(colour & 255) + 0.7152 * linear((colour >>> 8) & 255) + 0.0722 * linear((colour >>> 16) & 255);
+  return light > 0.179 ? "#000" : "#fff";
 }

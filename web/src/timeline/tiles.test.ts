@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { itemAt, paintRows } from "./draw";
-import { LIGHT, packed } from "./palette";
+import { inkOn, LIGHT, packed } from "./palette";
+import { wholePick } from "./tile_for_test";
 import { idOf, levelFor, tableOf, tilesOf, unpack } from "./tiles";
 
 /** As src/timeline/packed_tile.cpp lays it out: two rows, three items, two names. */
@@ -46,25 +47,45 @@ describe("tiles", () => {
   });
 
   it("are found under the cursor, and nothing between them", () => {
-    const tile = unpack(packedTile());
-    expect(itemAt([tile], 7, 8192 + 20)?.index).toBe(0);
-    expect(itemAt([tile], 7, 8192 + 60)).toBeNull();
-    expect(itemAt([tile], 7, 8192 + 165)?.index).toBe(1);
-    expect(itemAt([tile], 9, 8192 + 4000)?.index).toBe(2);
-    expect(itemAt([tile], 8, 8192)).toBeNull();
+    const picks = [wholePick(unpack(packedTile()))];
+    expect(itemAt(picks, 7, 8192 + 20)?.index).toBe(0);
+    expect(itemAt(picks, 7, 8192 + 60)).toBeNull();
+    expect(itemAt(picks, 7, 8192 + 165)?.index).toBe(1);
+    expect(itemAt(picks, 9, 8192 + 4000)?.index).toBe(2);
+    expect(itemAt(picks, 8, 8192)).toBeNull();
   });
 
   it("are painted where they are, and nowhere else", () => {
     const width = 512;
     const pixels = new Uint32Array(width * 2);
     const tile = unpack(packedTile());
-    const rows = [7, 9].map((row) => ({ row, tiles: [tile] }));
-    const boxes = paintRows(pixels, width, rows, { begin: 8192, end: 16384 }, LIGHT, null);
+    const view = { begin: 8192, end: 16384 };
+    const rows = [7, 9].map((row) => ({ row, picks: [wholePick(tile)], view }));
+    const boxes = paintRows(pixels, width, rows, LIGHT, { lit: null, only: "" });
     const empty = packed(LIGHT) >>> 0;
     const painted = [...pixels.subarray(0, width)].map((one, x) => (one === empty ? -1 : x)).filter((x) => x >= 0);
     expect(painted).toEqual([1, 2, 10]);
     expect([...pixels.subarray(width)].every((one) => one !== empty)).toBe(true);
     expect(boxes.map((box) => box.name)).toEqual(["gemm"]);
+  });
+
+  it("dim what a search does not find, and light a name", () => {
+    const tile = unpack(packedTile());
+    const painted = (lit: string | null, only: string) => {
+      const pixels = new Uint32Array(512);
+      paintRows(pixels, 512, [{ row: 7, picks: [wholePick(tile)], view: { begin: 8192, end: 16384 } }], LIGHT, { lit, only });
+      return [pixels[1], pixels[10]];
+    };
+    const [gemm, other] = painted(null, "");
+    expect(painted(null, "GEM")[0]).toBe(gemm);
+    expect(painted(null, "GEM")[1]).not.toBe(other);
+    expect(painted("gemm", "")[0]).not.toBe(gemm);
+    expect(painted("gemm", "")[1]).toBe(other);
+  });
+
+  it("have labels that can be read", () => {
+    expect(inkOn(packed([20, 30, 90]))).toBe("#fff");
+    expect(inkOn(packed([244, 180, 60]))).toBe("#000");
   });
 
   it("cover a stretch without gaps, at the level that a pixel needs", () => {

@@ -16,6 +16,7 @@ export interface Tile {
   bucket: Uint16Array;
   buckets: Uint16Array;
   names: string[];
+  bytes: number;
 }
 
 export const TABLES = ["spans", "kernels", "copies", "syncs"] as const;
@@ -51,7 +52,9 @@ export function unpack(bytes: ArrayBuffer): Tile {
   const nameEnds = take(Uint32Array, names, 4);
   const bucket = take(Uint16Array, items, 2);
   const buckets = take(Uint16Array, items, 2);
-  return { level, begin, rows: rowsOf(numbers, ends), start, length, busy, name, item, count, bucket, buckets, names: textsOf(bytes, at, nameEnds) };
+  const texts = textsOf(bytes, at, nameEnds);
+  const of = { start, length, busy, name, item, count, bucket, buckets };
+  return { level, begin, rows: rowsOf(numbers, ends), ...of, names: texts, bytes: bytes.byteLength };
 }
 
 function rowsOf(numbers: Uint32Array, ends: Uint32Array): Tile["rows"] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { around, kept, marks, moved, pixelOf, spanOf, timeAt, viewOf, viewText, zoomed } from "./view";
+import { around, kept, marks, moved, pixelOf, showing, spanOf, timeAt, timeText, viewOf, viewText, zoomed } from "./view";
 
 const all = { begin: 0, end: 1_000_000 };
 
@@ -36,10 +36,31 @@ describe("a view of the time line", () => {
     }
   });
 
+  it("tells near times apart", () => {
+    expect(timeText(1_446_520_000, 10_000)).toBe("1.44652\u2009s");
+    expect(timeText(1_446_517_091, 1)).toBe("1.446517091\u2009s");
+    expect(timeText(400_000_000, 200_000_000)).toBe("400\u2009ms");
+    expect(timeText(930_500, 500)).toBe("930.5\u2009µs");
+    expect(timeText(0, 20)).toBe("0\u2009ns");
+  });
+
   it("leaves room around what it goes to", () => {
     const view = around(500, 600, all);
     expect(view.begin).toBeLessThan(500);
     expect(view.end).toBeGreaterThan(600);
     expect(kept(view, all)).toEqual(view);
+  });
+
+  it("moves only as far as it must to show a span, and zooms only to what is too short or too long", () => {
+    const view = { begin: 100_000, end: 200_000 };
+    expect(showing(view, 120_000, 130_000, 1000, all)).toEqual(view);
+    const beside = showing(view, 300_000, 310_000, 1000, all);
+    expect(spanOf(beside)).toBe(spanOf(view));
+    expect(beside.begin < 300_000 && beside.end > 310_000).toBe(true);
+    const tiny = showing(view, 150_000, 150_020, 1000, all);
+    expect((20 / spanOf(tiny)) * 1000).toBeCloseTo(40);
+    expect(showing(view, 150_000, 150_000, 1000, all)).toEqual(view); // an instant
+    const long = showing(view, 0, 900_000, 1000, all);
+    expect(long.begin <= 0 && long.end >= 900_000).toBe(true);
   });
 });

@@ -39,6 +39,25 @@ export function around(begin: number, end: number, all: View): View {
   return kept({ begin: begin - room, end: end + room }, all);
 }
 
+/** The view, moved so that a stretch is seen, and zoomed only if the stretch would be too short to see or does not fit. */
+export function showing(view: View, begin: number, end: number, width: number, all: View): View {
+  const length = end - begin;
+  const pixels = (length / spanOf(view)) * width;
+  if (pixels > width * 0.9) return around(begin, end, all);
+  const span = length > 0 && pixels < 3 ? Math.max(SHORTEST, (length * width) / 40) : spanOf(view);
+  if (span === spanOf(view) && view.begin <= begin && end <= view.end) return view;
+  const middle = (begin + end) / 2;
+  return kept({ begin: middle - span / 2, end: middle + span / 2 }, all);
+}
+
+export function shifted(view: View, by: number): View {
+  return { begin: view.begin + by, end: view.end + by };
+}
+
+export function isSame(a: View, b: View): boolean {
+  return Math.round(a.begin) === Math.round(b.begin) && Math.round(a.end) === Math.round(b.end);
+}
+
 export function pixelOf(view: View, ns: number, width: number): number {
   return ((ns - view.begin) / spanOf(view)) * width;
 }
@@ -47,11 +66,22 @@ export function timeAt(view: View, pixel: number, width: number): number {
   return view.begin + (pixel / width) * spanOf(view);
 }
 
-/** Round distances of 1, 2 or 5 for about so many marks on the axis. */
-export function marks(view: View, count: number): number[] {
+/** A round distance of 1, 2 or 5 for about so many marks on the axis. */
+export function markStep(view: View, count: number): number {
   const rough = spanOf(view) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? 10 * power;
+  return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? 10 * power;
+}
+
+/** A time with as many digits as it takes to tell it from one that is a step away. */
+export function timeText(ns: number, step: number): string {
+  const [unit, name] = ([[1e9, "s"], [1e6, "ms"], [1e3, "µs"]] as const).find(([size]) => Math.abs(ns) >= size) ?? [1, "ns"];
+  const places = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit / Math.max(1, step)) - 1e-9)));
+  return `${(ns / unit).toFixed(places)}\u2009${name}`;
+}
+
+export function marks(view: View, count: number): number[] {
+  const step = markStep(view, count);
   const list: number[] = [];
   for (let at = Math.ceil(view.begin / step) * step; at <= view.end; at += step) list.push(at);
   return list;

@@ -1,0 +1,216 @@
+// All kernels of the window: searched, filtered by class, sorted; each leads to its longest call and to SQL.
+
+import { useMemo, useState, type ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import type { KernelRow, QueryRows } from "../../api/answers_run";
+import { grouped, percent } from "../../format/numbers";
+import { Time } from "../../parts/figure";
+import { useAnalysis, useReady, useRows } from "./asked";
+import { classesOf, callsSql, listed, orderAfter, orderOf, type Order } from "./kernel_list";
+import { longestView } from "./longest";
+import { Body, errorText, inUnit, Name, Nothing, placeKey, placeText, Scroll, Share, sqlLink, useWord, Value } from "./parts";
+
+const MOST = 400;
+const SUMMED = "SELECT report, name, calls, unit, total, average, share_pct FROM summaries ORDER BY report, total DESC";
+
+export default function Kernels({ id }: { id: string }): ReactNode {
+  const analysis = useAnalysis(id, true);
+  return (
+    <Body asked={analysis} what="Summing up the kernels">
+      {({ data }) => (data.top_kernels.length > 0 ? <List id={id} kernels={data.top_kernels} /> : <Summed id={id} />)}
+    </Body>
+  );
+}
+
+function List({ id, kernels }: { id: string; kernels: KernelRow[] }): ReactNode {
+  const [text, setText] = useWord("q");
+  const [kind, setKind] = useWord("class");
+  const [word, setWord] = useWord("sort", "total_ns");
+  const classes = useMemo(() => classesOf(kernels), [kernels]);
+  const rows = useMemo(() => listed(kernels, text, kind, word), [kernels, text, kind, word]);
+  const all = classes.reduce((sum, one) => sum + one.ns, 0);
+  const time = rows.reduce((sum, one) => sum + one.total_ns, 0);
+  const hasPlaces = kernels.some((one) => placeKey(one) !== placeKey(kernels[0] as KernelRow));
+  return (
+    <>
+      <p className="controls">
+        <input type="search" aria-label="Search kernels by name" placeholder="Search" value={text} onChange={(event) => setText(event.target.value)} />
+        <label>
+          Class{" "}
+          <select value={kind} onChange={(event) => setKind(event.target.value)}>
+            <option value="">all</option>
+            {classes.map((one) => (
+              <option key={one.name} value={one.name}>
+                {one.name} ({percent(one.ns / Math.max(1, all))})
+              </option>
+            ))}
+          </select>
+        </label>
+        <span role="status">
+          {grouped(rows.length)} of {grouped(kernels.length)} names, <Time ns={time} /> of <Time ns={all} /> on the device
+        </span>
+      </p>
+      <Scroll label="Table of kernels">
+        <table>
+          <thead>
+            <tr>
+              <Head by="name" word={word} sort={setWord}>
+                Name
+              </Head>
+              <th>Class</th>
+              <th>Made by</th>
+              {hasPlaces ? <th>Device</th> : null}
+              <Head by="calls" word={word} sort={setWord}>
+                Calls
+              </Head>
+              <Head by="total_ns" word={word} sort={setWord}>
+                Time
+              </Head>
+              <th className="number">Share of the device's work</th>
+              <Head by="mean_ns" word={word} sort={setWord}>
+                Mean
+              </Head>
+              <Head by="longest_ns" word={word} sort={setWord}>
+                Longest
+              </Head>
+              <Head by="exposed_share" word={word} sort={setWord}>
+                Alone, of its time
+              </Head>
+              <th>Look</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, MOST).map((kernel) => (
+              <Row key={`${placeKey(kernel)}/${kernel.is_copy}/${kernel.name}`} id={id} kernel={kernel} hasPlaces={hasPlaces} />
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {rows.length > MOST ? <p className="hint">The first {MOST}. Search or choose a class to see the others.</p> : null}
+    </>
+  );
+}
+
+function Head({ by, word, sort, children }: { by: Order; word: string; sort: (word: string) => void; children: ReactNode }): ReactNode {
+  const order = orderOf(word);
+  const isSorted = order.by === by;
+  const isDown = (by === "name") === order.isUp;
+  return (
+    <th className={by === "name" ? "" : "number"} aria-sort={isSorted ? (isDown ? "descending" : "ascending") : undefined}>
+      <button className="sort" onClick={() => sort(orderAfter(word, by))}>
+        {children}
+        {isSorted ? (isDown ? " ▾" : " ▴") : ""}
+      </button>
+    </th>
+  );
+}
+
+function Row({ id, kernel, hasPlaces }: { id: string; kernel: KernelRow; hasPlaces: boolean }): ReactNode {
+  return (
+    <tr>
+      <td>
+        <Name text={kernel.name} label={kernel.label} most={64} />
+      </td>
+      <td>{kernel.class}</td>
+      <td>{kernel.family}</td>
+      {hasPlaces ? <td>{placeText(kernel)}</td> : null}
+      <td className="number">{grouped(kernel.calls)}</td>
+      <td className="number">
+        <Time ns={kernel.total_ns} />
+      </td>
+      <td className="number">
+        <Share value={kernel.share} />
+      </td>
+      <td className="number">
+        <Value value={kernel.mean_ns === null ? null : Math.round(kernel.mean_ns)} unit="ns" />
+      </td>
+      <td className="number">
+        <Time ns={kernel.longest_ns} />
+      </td>
+      <td className="number">
+        <Share value={kernel.exposed_share} />
+      </td>
+      <td className="actions">
+        <Longest id={id} kernel={kernel} />
+        <Link href={sqlLink(id, callsSql(kernel))}>SQL</Link>
+      </td>
+    </tr>
+  );
+}
+
+/** Finds the longest call and opens the time line there. */
+function Longest({ id, kernel }: { id: string; kernel: KernelRow }): ReactNode {
+  const [, go] = useLocation();
+  const [said, setSaid] = useState("");
+  const open = async () => {
+    try {
+      go(`/runs/${id}/timeline?at=${await longestView(id, kernel)}`);
+    } catch (error) {
+      setSaid(errorText(error));
+    }
+  };
+  return (
+    <>
+      <button onClick={() => void open()}>Longest call</button>
+      {said ? <span role="alert">{said}</span> : null}
+    </>
+  );
+}
+
+/** A run without a list of kernels may have sums that the profiler made itself. */
+function Summed({ id }: { id: string }): ReactNode {
+  const asked = useRows(id, SUMMED);
+  useReady(asked.data !== undefined || asked.error !== null);
+  if (!asked.data || asked.data.rows.length === 0)
+    return (
+      <Nothing
+        why={asked.error ? errorText(asked.error) : asked.data ? "the window has no kernels" : "looking for sums of the profiler"}
+        record="Kernels come from a profiler of the device: the PyTorch profiler with CUDA or ROCm activities, nsys, or rocprofv3 --kernel-trace."
+      />
+    );
+  return <SummedTable data={asked.data} />;
+}
+
+function SummedTable({ data }: { data: QueryRows }): ReactNode {
+  return (
+    <>
+      <p>This file holds no single calls: it is a table of sums that the profiler made itself.</p>
+      <Scroll label="Sums of the profiler">
+        <table>
+          <thead>
+            <tr>
+              <th>Report</th>
+              <th>Name</th>
+              <th className="number">Calls</th>
+              <th className="number">Sum</th>
+              <th className="number">Mean</th>
+              <th className="number">Share of the report</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.rows.slice(0, MOST).map(([report, name, calls, unit, total, mean, share], n) => (
+              <tr key={n}>
+                <td>{String(report)}</td>
+                <td>
+                  <Name text={String(name)} />
+                </td>
+                <td className="number">
+                  <Value value={numberOf(calls)} unit="count" />
+                </td>
+                <td className="number">{total === null || total === undefined ? <Value value={null} unit="" /> : inUnit(Number(total), String(unit))}</td>
+                <td className="number">{mean === null || mean === undefined ? <Value value={null} unit="" /> : inUnit(Number(mean), String(unit))}</td>
+                <td className="number">
+                  <Value value={numberOf(share)} unit="%" absent="the report does not say" />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}
+
+function numberOf(cell: unknown): number | null {
+  return cell === null || cell === undefined ? null : Number(cell);
+}

@@ -1,0 +1,57 @@
+// Saved views: a name for what the address of the page says. They stay in this browser; a link shares one.
+
+import { useState, type FormEvent, type ReactNode } from "react";
+import { useLocation } from "wouter";
+import { Menu } from "./menu";
+
+const KEPT = "runs.views";
+
+export type Views = Record<string, string>;
+
+export function keptViews(): Views {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
+    return typeof kept === "object" && kept !== null ? (kept as Views) : {};
+  } catch {
+    return {};
+  }
+}
+
+export function SavedViews(): ReactNode {
+  const [views, setViews] = useState<Views>(keptViews);
+  const [name, setName] = useState("");
+  const [, go] = useLocation();
+  const keep = (next: Views) => {
+    localStorage.setItem(KEPT, JSON.stringify(next));
+    setViews(next);
+  };
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    keep({ ...views, [name.trim()]: location.search });
+    setName("");
+  };
+  return (
+    <Menu title="Views">
+      {Object.keys(views).length === 0 ? <p className="hint">Save the filters, order and columns that you use often.</p> : null}
+      <ul>
+        {Object.entries(views).map(([one, query]) => (
+          <li key={one}>
+            <button className="plain" onClick={() => go(`/runs${query}`)}>
+              {one}
+            </button>
+            <button
+              className="plain" aria-label={`Forget the view ${one}`}
+              onClick={() => keep(Object.fromEntries(Object.entries(views).filter(([other]) => other !== one)))}
+            >
+              ✕
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form onSubmit={save}>
+        <input aria-label="Name of the view" placeholder="name" value={name} onChange={(event) => setName(event.target.value)} />
+        <button disabled={name.trim() === ""}>Save this view</button>
+      </form>
+    </Menu>
+  );
+}

@@ -1,0 +1,261 @@
+// A figure over the history of runs: since when it is another one, and what else changed there.
+
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo, useState, type FormEvent, type KeyboardEvent, type ReactNode } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { ask } from "../api/ask";
+import type { ChangePoint, Trend, TrendGroup } from "../api/answers_pages";
+import { shown } from "../format/names";
+import { grouped, percent, signedDuration, when } from "../format/numbers";
+import { CopyAs, shellWord } from "../parts/copy_as";
+import { Time } from "../parts/figure";
+import { Empty, Failure, Waiting } from "../parts/state";
+import { RunName } from "./runs/picker";
+import { chartOf, groupTitle, HEIGHT, nearest, valueText, WIDTH } from "./trend/chart";
+
+const FIRST = 12;
+const METRICS = ["step_time", "total_time", "busy_time", "idle_time", "kernel_count", "exposed_comm_time", "exposed_copy_time"];
+const FIELDS = ["metric", "kernel", "class", "group_by", "where", "limit"] as const;
+const NEWEST = 1000; // more take long where figures of runs are not kept yet
+
+export default function TrendPage(): ReactNode {
+  const [search, setSearch] = useSearchParams();
+  const asked = parametersOf(search);
+  const trend = useQuery({
+    queryKey: ["trend", asked],
+    staleTime: 0,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => (await ask<Trend>("trend", asked, signal)).data,
+  });
+  const words = Object.entries(asked).flatMap(([name, value]) => [value].flat().map((one) => `--${name.replace("_", "-")} ${shellWord(String(one))}`));
+  return (
+    <main id="main" data-ready={(trend.data !== undefined && !trend.isFetching) || trend.error !== null}>
+      <h1>Trend</h1>
+      <Choice search={search} choose={setSearch} />
+      {trend.error ? <Failure error={trend.error} retry={() => void trend.refetch()} /> : null}
+      {trend.isFetching ? <Waiting what="Reading the history" /> : null}
+      {trend.data && !trend.error ? (
+        <>
+          <p className="verdict">
+            <strong>{sentence(trend.data)}</strong>
+            <CopyAs ways={{ command: ["neurolens trend", ...words].join(" "), link: location.href }} />
+          </p>
+          <Series data={trend.data} />
+        </>
+      ) : null}
+    </main>
+  );
+}
+
+function parametersOf(search: URLSearchParams): Record<string, string | string[] | number> {
+  const parameters: Record<string, string | string[] | number> = { limit: NEWEST };
+  for (const name of FIELDS) {
+    const values = search.getAll(name).filter(Boolean);
+    if (values.length > 0) parameters[name] = name === "where" ? values : name === "limit" ? Number(values[0]) : (values[0] as string);
+  }
+  return parameters;
+}
+
+function sentence({ groups, alerts, figure }: Trend): string {
+  const name = figure.id.replaceAll("_", " ");
+  if (groups.length === 0) return `No run has the figure “${name}”.`;
+  const series = `${grouped(groups.length)} series of ${name}`;
+  return alerts === 0 ? `${series}: no change has lasted.` : `${series}: ${grouped(alerts)} ${alerts === 1 ? "change has" : "changes have"} lasted.`;
+}
+
+function Choice({ search, choose }: { search: URLSearchParams; choose: (next: URLSearchParams) => void }): ReactNode {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const next = new URLSearchParams();
+    for (const [name, value] of new FormData(event.currentTarget)) if (typeof value === "string" && value.trim() !== "") next.append(name, value.trim());
+    choose(next);
+  };
+  return (
+    <form key={search.toString()} className="choice" onSubmit={submit}>
+      <label>
+        Figure <input name="metric" list="metrics" placeholder="step_time" defaultValue={search.get("metric") ?? ""} />
+      </label>
+      <datalist id="metrics">
+        {METRICS.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+      <label>
+        or kernels named <input name="kernel" placeholder="part of a name" defaultValue={search.get("kernel") ?? ""} />
+      </label>
+      <label>
+        Only runs with <input name="where" placeholder="model=llama-3-8b" defaultValue={search.get("where") ?? ""} />
+      </label>
+      <label>
+        One series for each <input name="group_by" placeholder="model,device" defaultValue={search.get("group_by") ?? ""} />
+      </label>
+      <label>
+        Newest runs{" "}
+        <select name="limit" defaultValue={search.get("limit") ?? String(NEWEST)}>
+          {["200", String(NEWEST), "10000", "100000"].map((one) => (
+            <option key={one} value={one}>
+              {grouped(Number(one))}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button>Show</button>
+    </form>
+  );
+}
+
+function Series({ data }: { data: Trend }): ReactNode {
+  const [count, setCount] = useState(FIRST);
+  const alertsOf = (group: TrendGroup) => group.change_points.filter((one) => one.alert).length;
+  const groups = useMemo(() => [...data.groups].sort((a, b) => alertsOf(b) - alertsOf(a) || b.summary.n - a.summary.n), [data]);
+  if (groups.length === 0) return <Empty>Runs need marked steps for the step time. Try the figure total_time, or import more runs of the same model.</Empty>;
+  return (
+    <>
+      {groups.slice(0, count).map((group) => (
+        <OneSeries key={JSON.stringify(group.group)} group={group} unit={data.figure.unit} order={data.order} />
+      ))}
+      {groups.length > count ? <button onClick={() => setCount(count + 50)}>{grouped(groups.length - count)} more series</button> : null}
+    </>
+  );
+}
+
+function OneSeries({ group, unit, order }: { group: TrendGroup; unit: string; order: string }): ReactNode {
+  const { summary } = group;
+  return (
+    <section className="series" aria-label={shown(groupTitle(group.group), 80)}>
+      <h2>
+        {shown(groupTitle(group.group), 80)}{" "}
+        <span className="hint">
+          {grouped(summary.n)} {summary.n === 1 ? "run" : "runs"} by {order === "imported" ? "time of import" : order.replaceAll("_", " ")},
+          median {valueText(summary.median, unit)}
+        </span>
+      </h2>
+      <Picture group={group} unit={unit} />
+      {group.change_points.map((one) => (
+        <Changed key={one.at} change={one} unit={unit} />
+      ))}
+      {group.silent ? <p className="hint">{group.silent}</p> : null}
+    </section>
+  );
+}
+
+/** Arrows go from run to run, Enter or a click opens it. */
+function Picture({ group, unit }: { group: TrendGroup; unit: string }): ReactNode {
+  const chart = useMemo(() => chartOf(group), [group]);
+  const [at, setAt] = useState<number | null>(null);
+  const [, go] = useLocation();
+  const count = group.points.length;
+  const point = at === null ? null : group.points[at];
+  const open = () => point && go(`/runs/${point.run_id}`);
+  const press = (event: KeyboardEvent) => {
+    if (event.key === "Enter") open();
+    else if (event.key === "ArrowRight") setAt(at === null ? 0 : Math.min(count - 1, at + 1));
+    else if (event.key === "ArrowLeft") setAt(at === null ? count - 1 : Math.max(0, at - 1));
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div className="trend-picture">
+      <div className="scale" aria-hidden="true">
+        <span>{valueText(chart.high, unit)}</span>
+        <span>{valueText(chart.low, unit)}</span>
+      </div>
+      <div
+        role="application" tabIndex={0} aria-label={`Chart of ${shown(groupTitle(group.group), 60)}. Left and right go from run to run, Enter opens one.`}
+        onKeyDown={press} onClick={open} onPointerLeave={() => setAt(null)}
+        onPointerMove={(event) => {
+          const bounds = event.currentTarget.getBoundingClientRect();
+          setAt(nearest(count, (event.clientX - bounds.left) / bounds.width));
+        }}
+      >
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+          {chart.changes.map(({ x }, n) => (
+            <line key={n} className={`change ${group.change_points[n]?.meaning ?? ""}`} x1={x} x2={x} y1={0} y2={HEIGHT} />
+          ))}
+          <polyline points={chart.points.map(({ x, y }) => `${x},${y}`).join(" ")} />
+          {chart.levels.map(({ x1, x2, y }, n) => (
+            <line key={n} className="level" x1={x1} x2={x2} y1={y} y2={y} />
+          ))}
+        </svg>
+        {chart.points.length <= 500
+          ? chart.points.map(({ x, y }, n) => (
+              <i key={n} className={n === at ? "dot active" : "dot"} style={{ left: `${(x / WIDTH) * 100}%`, top: `${(y / HEIGHT) * 100}%` }} />
+            ))
+          : null}
+      </div>
+      <p role="status" className="readout">
+        {point ? (
+          <>
+            <RunName id={point.run_id} />: <strong>{valueText(point.value, unit)}</strong>, imported {when(point.imported_at_ns)}
+          </>
+        ) : (
+          <span className="hint">Point at a run to see it; a click opens it.</span>
+        )}
+      </p>
+    </div>
+  );
+}
+
+const BADGES = { worse: "regression", better: "improvement", changed: "" };
+const MEANINGS = { worse: "▲ Worse", better: "▼ Better", changed: "≠ Changed" };
+
+function Changed({ change, unit }: { change: ChangePoint; unit: string }): ReactNode {
+  return (
+    <div className="changed">
+      <p>
+        <span className={`badge ${BADGES[change.meaning]}`}>{MEANINGS[change.meaning]}</span>{" "}
+        since{" "}
+        <Link href={`/runs/${change.run_id}`}>
+          <RunName id={change.run_id} />
+        </Link>
+        : {valueText(change.before, unit)} → <strong>{valueText(change.after, unit)}</strong>
+        {change.ratio === null ? "" : ` (${change.ratio >= 1 ? "+" : "−"}${percent(Math.abs(change.ratio - 1))} of the level before)`}
+        {change.alert ? ", and it lasts" : ", too new to say whether it lasts"}.{" "}
+        <Link href={`/compare?base=${change.previous_run_id}&new=${change.run_id}`}>Compare both sides</Link>
+      </p>
+      {change.differences.length > 0 ? (
+        <p>
+          What else changed there:{" "}
+          {change.differences.map((one, n) => (
+            <span key={one.what}>
+              {n > 0 ? ", " : ""}
+              {one.lasts ? <strong title="it lasts: runs further away differ in it, too">{shown(one.what, 80)}</strong>
+                : <span className="hint">{shown(one.what, 80)}</span>}
+            </span>
+          ))}
+        </p>
+      ) : (
+        <p className="hint">No label and no fact of the run before is another one.</p>
+      )}
+      {change.work && change.work.length > 0 ? (
+        <table>
+          <caption>Work whose time per step changed most</caption>
+          <thead>
+            <tr>
+              <th>Kernel or class</th>
+              <th className="number">Before</th>
+              <th className="number">After</th>
+              <th className="number">Difference</th>
+            </tr>
+          </thead>
+          <tbody>
+            {change.work.map((one) => (
+              <tr key={`${one.kind} ${one.name}`}>
+                <td className="mono" title={one.name}>
+                  {shown(one.name, 70)} <span className="hint">{one.kind}</span>
+                </td>
+                <td className="number">
+                  <Time ns={one.before_ns} />
+                </td>
+                <td className="number">
+                  <Time ns={one.after_ns} />
+                </td>
+                <td className={`number ${one.delta_ns > 0 ? "worse" : "better"}`}>{signedDuration(one.delta_ns)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import type { TimelineAnalysis } from "../api/answers_timeline";
+import { shiftFor } from "./beside";
+import { crumbsAfter } from "./crumbs";
+import { targetOf } from "./go_to";
+import { causesOf, causeWords, gapsOf } from "./idle";
+import { busyOf, outsideOf, stepFrom, stepsOf, windowOf } from "./steps";
+
+const ORIGIN = 1_623_142_623_460_016_000n;
+const at = (ns: number) => ORIGIN + BigInt(ns);
+const device = { device: 0, rank: null, busy_ns: 60, window_ns: 100 };
+
+const analysis: TimelineAnalysis = {
+  window: { outside: [{ what: "first_step", why: "the host's part", start_ns: at(0), dur_ns: 100 }] },
+  steps: {
+    count: 3, source: "profiler_step",
+    list: [0, 1, 2].map((n) => ({ label: n === 1 ? null : `s${n}`, phase: null, window: `step:${n}`, start_ns: at(100 + n * 100), dur_ns: 100, devices: [device] })),
+  },
+  devices: [{ device: 0, rank: null, longest_gaps: [{ start_ns: at(120), dur_ns: 30, cause: "host_data", host_span: "loader" }] }],
+};
+
+describe("steps", () => {
+  const steps = stepsOf(analysis, ORIGIN);
+  it("lie on the time line", () => {
+    expect(steps.map(({ label, begin, end }) => [label, begin, end])).toEqual([["s0", 100, 200], ["step:1", 200, 300], ["s2", 300, 400]]);
+    expect(outsideOf(analysis, ORIGIN)[0]).toMatchObject({ what: "first step", begin: 0, end: 100 });
+    expect(stepsOf({ ...analysis, steps: null }, ORIGIN)).toEqual([]);
+  });
+
+  it("follow one another from what is seen", () => {
+    const from = (begin: number, end: number, way: "next" | "previous") => stepFrom(steps, { begin, end }, way)?.window ?? null;
+    expect(from(0, 50, "next")).toBe("step:0");
+    expect(from(90, 210, "next")).toBe("step:1");
+    expect(from(290, 410, "next")).toBeNull();
+    expect(from(190, 310, "previous")).toBe("step:0");
+    expect(from(90, 210, "previous")).toBeNull();
+    expect(from(450, 550, "previous")).toBe("step:2");
+  });
+
+  it("name the window of a file", () => {
+    expect(windowOf(steps, { begin: 185, end: 315 })).toBe("step:1");
+    expect(windowOf(steps, { begin: 150, end: 350 })).toBe("whole");
+  });
+
+  it("align two runs", () => {
+    expect(shiftFor(steps[0], { ...(steps[0] as (typeof steps)[0]), begin: 900 })).toBe(-800);
+    expect(shiftFor(steps[0], undefined)).toBeNull();
+    expect(busyOf(steps[0])).toBe(60);
+    expect(busyOf(undefined)).toBeNull();
+  });
+});
+
+describe("gaps", () => {
+  const track = { track: 1, title: "stream 7", process: "GPU 0", kind: "stream", device: 0, stream: 7, rank: null };
+  it("have a cause where the analysis names one, for their device alone", () => {
+    const gaps = gapsOf(analysis, ORIGIN);
+    expect(causesOf(gaps, track, { begin: 110, end: 160 }).map((gap) => causeWords(gap.cause))).toEqual(["the host loads data"]);
+    expect(causesOf(gaps, { ...track, device: 1 }, { begin: 110, end: 160 })).toEqual([]);
+    expect(causesOf(gaps, { ...track, kind: "thread", device: null }, { begin: 110, end: 160 })).toEqual([]);
+    expect(causesOf(gaps, track, { begin: 150, end: 160 })).toEqual([]);
+    expect(causeWords("not_known_yet")).toBe("not known yet");
+  });
+});
+
+describe("breadcrumbs", () => {
+  const all = { begin: 0, end: 1000 };
+  it("hold the stretches around, the widest first", () => {
+    const one = crumbsAfter([], all, { begin: 100, end: 300 });
+    const two = crumbsAfter(one, { begin: 100, end: 300 }, { begin: 150, end: 160 });
+    expect(two).toEqual([all, { begin: 100, end: 300 }]);
+    expect(crumbsAfter(two, { begin: 150, end: 160 }, { begin: 151, end: 161 })).toEqual(two); // moved a little
+    expect(crumbsAfter(two, { begin: 150, end: 160 }, { begin: 800, end: 810 })).toEqual([all]); // elsewhere
+    expect(crumbsAfter(two, { begin: 150, end: 160 }, all)).toEqual([]);
+  });
+});
+
+describe("go to", () => {
+  it("takes times, times of the tables, and rows", () => {
+    expect(targetOf("12.5 ms", ORIGIN)).toEqual({ at: 12_500_000 });
+    expect(targetOf("350us", 0)).toEqual({ at: 350_000 });
+    expect(targetOf("1\u2009234 ns", 0)).toEqual({ at: 1234 });
+    expect(targetOf("1623142623460016005", ORIGIN)).toEqual({ at: 5 });
+    expect(targetOf("kernel 123", 0)).toEqual({ table: "kernels", id: 123 });
+    expect(targetOf("span 7", 0)).toEqual({ table: "spans", id: 7 });
+    expect(targetOf("s7", 0)).toEqual({ table: "spans", id: 7 });
+    expect(targetOf("y2", 0)).toEqual({ table: "syncs", id: 2 });
+    for (const text of ["", "x 5", "5 hours", "--"]) expect(targetOf(text, 0)).toBeNull();
+  });
+});

@@ -1,0 +1,312 @@
+// The picture: rows of tiles on two canvases, with what the pointer does to it.
+
+import { useEffect, useImperativeHandle, useMemo, useRef, useState, type ReactNode, type Ref } from "react";
+import { shown } from "../format/names";
+import { duration, percent } from "../format/numbers";
+import { arrowText, type Arrow } from "./arrows";
+import type { WorkByTrack } from "./device_work";
+import { itemAt, paintRows, type Emphasis } from "./draw";
+import { causesOf, causeWords, type NamedGap } from "./idle";
+import type { Selected, Span } from "./item";
+import { rowOfLine, workRows, type Line, type Source } from "./lines";
+import { AXIS, BAND, paintScene, RowPainter } from "./painter";
+import type { Area } from "./page_state";
+import { DARK, LIGHT } from "./palette";
+import { nearestEdge } from "./snap";
+import type { Outside, Step } from "./steps";
+import type { Pick, TileStore } from "./tile_store";
+import { idOf, levelFor, tableOf, type Tile } from "./tiles";
+import { Titles } from "./titles";
+import { useSize, useWheel } from "./use_stage";
+import { moved, shifted, spanOf, timeAt, zoomed, type View } from "./view";
+
+const SNAP = 7; // px
+const DRAG = 3; // px that a click may move
+
+/** What the keys need to know of the picture. */
+export interface StageHandle {
+  width: number;
+  firstLine: number;
+  picksOf: (line: Line) => readonly Pick[];
+  pointer: () => { at: number; line: Line | null } | null; // snapped to an edge
+  focus: () => void;
+}
+
+interface StageProps {
+  handle: Ref<StageHandle>;
+  sources: readonly Source[];
+  stores: readonly TileStore[];
+  lines: readonly Line[];
+  work: readonly WorkByTrack[];
+  all: View;
+  view: View;
+  setView: (view: View) => void;
+  emphasis: Emphasis;
+  light: (name: string | null) => void;
+  selected: Selected | null;
+  arrows: readonly Arrow[];
+  pick: (span: Span | null, line: Line | null, at: number) => void;
+  area: Area | null;
+  setArea: (area: Area | null) => void;
+  areaMode: boolean;
+  mark: number | null;
+  steps: readonly Step[];
+  outside: readonly Outside[];
+  gaps: readonly NamedGap[];
+  fold: (group: number) => void;
+  pin: (source: number, row: number) => void;
+  movePin: (pin: number, by: -1 | 1) => void;
+}
+
+interface Drag {
+  x: number;
+  y: number;
+  view: View;
+  scroll: number;
+  from: number; // time where it began
+  isArea: boolean;
+  isMoved: boolean;
+}
+
+type Bands = { steps: readonly Step[]; outside: readonly Outside[] };
+
+interface Hint {
+  x: number;
+  y: number;
+  text: string;
+}
+
+export function spanFrom(tile: Tile, index: number, source: number, row: number): Span {
+  const item = tile.item[index] as number;
+  return {
+    kind: "span", source, row, table: tableOf(item), id: idOf(item), name: tile.names[tile.name[index] as number] as string,
+    start: tile.begin + (tile.start[index] as number), length: tile.length[index] as number,
+  };
+}
+
+export function Stage(props: StageProps): ReactNode {
+  const { sources, stores, lines, all, view, setView, selected, area } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const under = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
+  const painter = useMemo(() => new RowPainter(), []);
+  const { width, height } = useSize(box);
+  const [scroll, setScroll] = useState(0);
+  const [hint, setHint] = useState<Hint | null>(null);
+  const drag = useRef<Drag | null>(null);
+  const last = useRef<{ x: number; y: number } | null>(null);
+
+  const rowHeight = lines.length > 80 ? 12 : 18;
+  const top = AXIS + (props.steps.length + props.outside.length > 0 ? BAND : 0);
+  const level = levelFor(width > 0 ? spanOf(view) / width : 1);
+  const first = Math.min(Math.floor(scroll / rowHeight), Math.max(0, lines.length - 1));
+  const seen = useMemo(() => lines.slice(first, first + Math.ceil(Math.max(0, height - top) / rowHeight) + 1), [lines, first, height, top, rowHeight]);
+  const shift = scroll - first * rowHeight;
+  const streams = useMemo(() => workRows(sources), [sources]);
+  const viewIn = (source: number) => shifted(view, -(sources[source]?.shift ?? 0));
+
+  const picksOf = (line: Line): readonly Pick[] => {
+    const row = rowOfLine(line);
+    const store = stores[line.source];
+    return row && store ? store.picks(store.groupOf(row.row), level, viewIn(line.source)) : [];
+  };
+
+  useEffect(() => {
+    if (width === 0) return;
+    stores.forEach((store, source) => {
+      const rows = seen.filter((line) => line.source === source).map(rowOfLine).filter((row) => row !== null);
+      store.want(level, viewIn(source), rows.map((row) => row.row));
+    });
+  });
+
+  useEffect(() => {
+    if (width === 0) return;
+    const handle = requestAnimationFrame(() => {
+      const began = performance.now();
+      const background = document.documentElement.dataset["theme"] === "dark" ? DARK : LIGHT;
+      const known = new Map<string, readonly Pick[]>();
+      const picksOfGroup = (source: number, row: number): readonly Pick[] => {
+        const store = stores[source] as TileStore;
+        const key = `${source}/${store.groupOf(row)}`;
+        const picks = known.get(key) ?? store.picks(store.groupOf(row), level, viewIn(source));
+        known.set(key, picks);
+        return picks;
+      };
+      const rows = seen.map((line) => {
+        const row = rowOfLine(line);
+        return row && stores[line.source] ? { row: row.row, picks: picksOfGroup(line.source, row.row), view: viewIn(line.source) } : null;
+      });
+      const boxes = painter.paint(under.current as HTMLCanvasElement, width, rows.length, rowHeight, shift, (pixels) =>
+        paintRows(pixels, width, rows, background, props.emphasis),
+      );
+      const placeOf = (source: number, row: number) => {
+        const at = lines.findIndex((line) => line.source === source && rowOfLine(line)?.row === row);
+        return at < 0 ? null : at - first;
+      };
+      paintScene(over.current as HTMLCanvasElement, {
+        width, height, top, rowHeight, shift, view, shifts: sources.map((one) => one.shift), lines: seen, work: props.work, workRows: streams, boxes, steps: props.steps,
+        outside: props.outside, gaps: props.gaps, selected, arrows: props.arrows, placeOf, area, mark: props.mark,
+      });
+      const page = document.getElementById("main") as HTMLElement;
+      page.dataset["frameMs"] = (performance.now() - began).toFixed(2);
+      page.dataset["items"] = String([...known.values()].flat().reduce((sum, { tile }) => sum + tile.item.length, 0));
+      page.dataset["arrows"] = JSON.stringify(props.arrows.map(arrowText));
+      if (known.size > 0 ? [...known.values()].some((picks) => picks.length > 0) : lines.length === 0 || seen.every((line) => line.kind === "group"))
+        page.dataset["ready"] = "true";
+      page.dataset["sharp"] = String(stores.every((store) => !store.isWaiting));
+    });
+    return () => cancelAnimationFrame(handle);
+  });
+
+  useEffect(() => {
+    const at = selected ? lines.findIndex((line) => line.source === selected.source && rowOfLine(line)?.row === selected.row) : -1;
+    const element = box.current;
+    if (at < 0 || !element) return;
+    const y = at * rowHeight;
+    const room = element.clientHeight - top;
+    if (y < element.scrollTop) element.scrollTop = Math.max(0, y - rowHeight * 2);
+    else if (y + rowHeight > element.scrollTop + room) element.scrollTop = y + rowHeight * 3 - room;
+  }, [selected, lines, rowHeight, top, height]);
+
+  const place = (x: number, y: number): { at: number; line: Line | null } => {
+    const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
+    const line = y - bounds.top < top ? null : (lines[Math.floor((y - bounds.top - top + scroll) / rowHeight)] ?? null);
+    return { at: timeAt(view, x - bounds.left, width), line };
+  };
+
+  const snapped = (x: number, y: number): number => {
+    const { at, line } = place(x, y);
+    const reach = (SNAP / width) * spanOf(view);
+    const edges = (line ? [line] : seen).flatMap((one) => {
+      const row = rowOfLine(one);
+      const by = sources[one.source]?.shift ?? 0;
+      const edge = row ? nearestEdge(picksOf(one), row.row, at - by, reach) : null;
+      return edge === null ? [] : [edge + by];
+    });
+    return edges.reduce((best, edge) => (best === at || Math.abs(edge - at) < Math.abs(best - at) ? edge : best), at);
+  };
+
+  const spanAt = (at: number, line: Line | null): Span | null => {
+    const row = line ? rowOfLine(line) : null;
+    if (!line || !row) return null;
+    const found = itemAt(picksOf(line), row.row, at - (sources[line.source]?.shift ?? 0));
+    return found ? spanFrom(found.tile, found.index, line.source, row.row) : null;
+  };
+
+  useImperativeHandle(props.handle, () => ({
+    width,
+    firstLine: first,
+    picksOf,
+    pointer: () => (last.current ? { ...place(last.current.x, last.current.y), at: snapped(last.current.x, last.current.y) } : null),
+    focus: () => box.current?.focus(),
+  }));
+
+  const turn = useRef<(event: WheelEvent) => void>(() => undefined);
+  turn.current = (event) => {
+    if (event.shiftKey) return; // rows scroll
+    event.preventDefault();
+    const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
+    const unit = event.deltaMode === 1 ? 16 : 1;
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) setView(moved(view, (event.deltaX * unit) / width, all));
+    else setView(zoomed(view, Math.exp(event.deltaY * unit * (event.ctrlKey ? 0.01 : 0.0015)), (event.clientX - bounds.left) / width, all));
+  };
+  useWheel(box, turn);
+
+  const hintAt = (x: number, y: number): Hint | null => {
+    const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
+    const { at, line } = place(x, y);
+    const text = line ? rowHint(spanAt(at, line), line, at, props.gaps, sources) : bandHint(y - bounds.top, at, props);
+    return text === "" ? null : { x: x - bounds.left, y: y - bounds.top, text };
+  };
+
+  const areaTo = (begun: Drag, x: number, y: number): Area => {
+    const ends = [begun.from, snapped(x, y)].sort((a, b) => a - b) as [number, number];
+    const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
+    const lineAt = (clientY: number) => Math.floor((clientY - bounds.top - top + scroll) / rowHeight);
+    if (begun.y - bounds.top < top) return { begin: ends[0], end: ends[1], rows: null };
+    const [from, to] = [lineAt(begun.y), lineAt(y)].sort((a, b) => a - b) as [number, number];
+    const rows = lines.slice(Math.max(0, from), to + 1).filter((line) => line.source === 0).map(rowOfLine).filter((row) => row !== null);
+    return { begin: ends[0], end: ends[1], rows: [...new Set(rows.map((row) => row.row))].sort((a, b) => a - b) };
+  };
+
+  return (
+    <div className="timeline" data-lines={lines.length}>
+      <Titles
+        lines={seen} top={top} shift={shift} rowHeight={rowHeight} runs={sources.length} letters={30} fold={props.fold} pin={props.pin} movePin={props.movePin}
+      />
+      <div
+        ref={box} className={`stage${props.areaMode ? " measuring" : ""}`} tabIndex={0} role="application"
+        aria-label="Time line. W and S zoom, A and D move, arrow keys go from span to span, F fits, slash searches, question mark lists all keys."
+        onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
+        onPointerDown={(event) => {
+          const isAxis = event.clientY - event.currentTarget.getBoundingClientRect().top < top;
+          const isArea = event.shiftKey || props.areaMode || isAxis;
+          drag.current = { x: event.clientX, y: event.clientY, view, scroll, from: snapped(event.clientX, event.clientY), isArea, isMoved: false };
+          event.currentTarget.setPointerCapture(event.pointerId);
+        }}
+        onPointerMove={(event) => {
+          last.current = { x: event.clientX, y: event.clientY };
+          const begun = drag.current;
+          if (!begun) {
+            const { at, line } = place(event.clientX, event.clientY);
+            props.light(spanAt(at, line)?.name ?? null);
+            setHint(hintAt(event.clientX, event.clientY));
+            return;
+          }
+          begun.isMoved ||= Math.abs(event.clientX - begun.x) > DRAG || Math.abs(event.clientY - begun.y) > DRAG;
+          if (!begun.isMoved) return;
+          setHint(null);
+          if (begun.isArea) props.setArea(areaTo(begun, event.clientX, event.clientY));
+          else {
+            setView(moved(begun.view, (begun.x - event.clientX) / width, all));
+            (box.current as HTMLDivElement).scrollTop = begun.scroll + begun.y - event.clientY;
+          }
+        }}
+        onPointerUp={(event) => {
+          const begun = drag.current;
+          drag.current = null;
+          if (begun?.isMoved) return;
+          const { at, line } = place(event.clientX, event.clientY);
+          props.pick(spanAt(at, line), line, at);
+        }}
+        onPointerCancel={() => (drag.current = null)}
+        onPointerLeave={() => {
+          last.current = null;
+          setHint(null);
+          props.light(null);
+        }}
+      >
+        <div className="pictures">
+          <canvas ref={under} style={{ top }} />
+          <canvas ref={over} />
+          {hint ? (
+            <div className="hover" aria-hidden="true" style={{ top: hint.y + 14, ...(hint.x > width / 2 ? { right: width - hint.x + 8 } : { left: hint.x + 12 }) }}>
+              {hint.text}
+            </div>
+          ) : null}
+        </div>
+        <div style={{ height: lines.length * rowHeight + top }} />
+      </div>
+    </div>
+  );
+}
+
+function rowHint(span: Span | null, line: Line, at: number, gaps: readonly NamedGap[], sources: readonly Source[]): string {
+  if (span) return `${shown(span.name, 120)}\n${span.length === 0 ? "an instant, or no length given" : duration(span.length)}`;
+  if (line.kind !== "row" || line.source > 0) return "";
+  const own = at - (sources[line.source]?.shift ?? 0);
+  const gap = causesOf(gaps, line.track, { begin: own, end: own + 1 })[0];
+  return gap ? `Idle ${duration(gap.end - gap.begin)}: ${causeWords(gap.cause)}${gap.hostSpan ? ` (${shown(gap.hostSpan, 80)})` : ""}` : "";
+}
+
+function bandHint(y: number, at: number, { steps, outside }: Bands): string {
+  if (y < AXIS) return "";
+  const step = steps.findLast((one) => one.begin <= at && at < one.end);
+  if (step) {
+    const device = step.devices[0];
+    const busy = device && device.window_ns > 0 ? `, ${percent(device.busy_ns / device.window_ns)} of it busy on device ${device.device}` : "";
+    return `${shown(step.label, 100)}${step.phase ? `, ${step.phase.replaceAll("_", " ")}` : ""}\n${duration(step.end - step.begin)}${busy}`;
+  }
+  const out = outside.find((one) => one.begin <= at && at < one.end);
+  return out ? `${out.what}: ${out.why}\n${duration(out.end - out.begin)}` : "";
+}

@@ -1,0 +1,345 @@
+// The time line as a whole: the state of the page, what the keys do, and the parts that show it.
+
+import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import type { TimelineRows } from "../api/answers";
+import { grouped } from "../format/numbers";
+import { Failure } from "../parts/state";
+import { AreaSums } from "./area";
+import { BesideStrip, useAnalysis, useBeside } from "./beside";
+import { CrumbsBar, useCrumbs } from "./crumbs_bar";
+import { useWork } from "./device_work";
+import { GapDetails, SpanDetails } from "./details";
+import { Beside, GoTo, Perfetto, type Asked } from "./dialogs";
+import type { Target } from "./go_to";
+import { gapsOf } from "./idle";
+import { readSelected, selectedText, type Selected, type Span } from "./item";
+import { groupsOf, hullOf, linesOf, movedPin, pinOf, rowOfLine, toggled, type Line, type Source } from "./lines";
+import { Minimap } from "./minimap";
+import { nearestDrawn, nextOf, previousOf } from "./neighbours";
+import { readState, type Area, type PageState, type SortedBy } from "./page_state";
+import { gapAt, located, placed, rowAsker } from "./place";
+import type { Unplaced } from "./records";
+import { findSpan, sameName, Search, spanOfFound, type Way } from "./search";
+import { spanFrom, Stage, type StageHandle } from "./stage";
+import { outsideOf, stepFrom, stepsOf, windowOf } from "./steps";
+import { useKeys } from "./use_keys";
+import { useLinks } from "./use_links";
+import { usePageState } from "./use_page_state";
+import { useStores } from "./use_stores";
+import { around, isSame, kept, moved, shifted, showing, zoomed, type View } from "./view";
+
+export function Timeline({ id, data }: { id: string; data: TimelineRows }): ReactNode {
+  const own = useMemo<View>(() => ({ begin: data.begin_ns, end: data.end_ns }), [data]);
+  const [state, patch] = usePageState((search) => firstState(search, data, own), own);
+  const [selected, setSelected] = useState<Selected | null>(null);
+  const [lit, light] = useState<string | null>(null);
+  const [mark, setMark] = useState<number | null>(null);
+  const [areaMode, setAreaMode] = useState(false);
+  const [asked, setAsked] = useState<Asked>(null);
+  const [said, say] = useState("");
+  const [failure, fail] = useState<unknown>(null);
+  const stage = useRef<StageHandle>(null);
+
+  const analysis = useAnalysis(id);
+  const steps = useMemo(() => (analysis.data ? stepsOf(analysis.data, data.origin_ns) : []), [analysis.data, data]);
+  const outside = useMemo(() => (analysis.data ? outsideOf(analysis.data, data.origin_ns) : []), [analysis.data, data]);
+  const gaps = useMemo(() => (analysis.data ? gapsOf(analysis.data, data.origin_ns) : null), [analysis.data, data]);
+  const beside = useBeside(state.beside, state.step, steps);
+  const [besideData, besideShift] = [beside?.source?.data, beside?.source?.shift ?? 0];
+  const sources = useMemo<Source[]>(
+    () => [{ id, data, shift: 0 }, ...(besideData ? [{ id: state.beside, data: besideData, shift: besideShift }] : [])],
+    [id, data, besideData, besideShift, state.beside],
+  );
+  const all = useMemo(() => hullOf(sources), [sources]);
+  const groups = useMemo(() => groupsOf(sources), [sources]);
+  const lines = useMemo(() => linesOf(groups, { pins: state.pins, shut: state.shut, filter: state.rows }), [groups, state.pins, state.shut, state.rows]);
+  const stores = useStores(sources, fail);
+  const work = [useWork(id), useWork(state.beside)];
+  const crumbs = useCrumbs(state.view, all);
+
+  const setView = useCallback((view: View) => patch({ view }), [patch]);
+  const setArea = useCallback((area: Area | null) => patch({ area }), [patch]);
+  const zoom = useCallback((begin: number, end: number) => setView(around(begin, end, all)), [setView, all]);
+  const sort = useCallback((by: SortedBy) => patch({ by }), [patch]);
+
+  const choose = useCallback(
+    (one: Selected | null) => {
+      setSelected(one);
+      patch({ selected: one ? selectedText(one) : "" });
+    },
+    [patch],
+  );
+
+  /** Selects and shows it: its group is opened, the view moves there. */
+  const goTo = useCallback(
+    (one: Selected) => {
+      const by = sources[one.source]?.shift ?? 0;
+      const isSeen = lines.some((line) => line.source === one.source && rowOfLine(line)?.row === one.row);
+      const group = groups.find((each) => each.source === one.source && each.rows.some(({ row }) => row.row === one.row));
+      setSelected(one);
+      patch({
+        selected: selectedText(one),
+        view: showing(state.view, one.start + by, one.start + one.length + by, stage.current?.width ?? 1000, all),
+        ...(isSeen || !group ? {} : { shut: state.shut.filter((number) => number !== group.number), rows: "" }),
+      });
+    },
+    [sources, lines, groups, patch, state.view, state.shut, all],
+  );
+
+  const tried = useCallback(async (act: () => Promise<void>) => {
+    try {
+      await act();
+    } catch (error) {
+      fail(error);
+    }
+  }, []);
+
+  // A link, or Back, names a selection: it is looked up.
+  useEffect(() => {
+    if (state.selected === (selected ? selectedText(selected) : "")) return;
+    const wanted = readSelected(state.selected);
+    const source = wanted ? sources[wanted.source] : undefined;
+    if (!wanted || !source) {
+      if (state.selected === "") setSelected(null);
+      return;
+    }
+    const control = new AbortController();
+    void tried(async () => {
+      const found = "table" in wanted ? await located(source, wanted.source, wanted.table, wanted.id, control.signal) : await gapAt(source, wanted.source, wanted.row, wanted.at);
+      if (control.signal.aborted) return;
+      setSelected(found);
+      if (found === null) patch({ selected: "" });
+    });
+    return () => control.abort();
+  }, [state.selected, selected, sources, tried, patch]);
+
+  const span = selected?.kind === "span" ? selected : null;
+  const spanSource = span ? sources[span.source] : undefined;
+  const { record, links, arrows, error } = useLinks(span, spanSource);
+  const go = useCallback(
+    (to: Unplaced) =>
+      void tried(async () => {
+        const found = spanSource && span ? await placed(spanSource, span.source, to) : null;
+        if (found) goTo(found);
+      }),
+    [tried, spanSource, span, goTo],
+  );
+
+  const find = (way: Way) =>
+    void tried(async () => {
+      const source = sources[selected?.source ?? 0] ?? (sources[0] as Source);
+      if (state.find === "") return;
+      const from = selected ? selected.start + (way === "next" ? 1 : 0) : state.view.begin - source.shift;
+      const { count, found } = await findSpan(source.id, state.find, way, from);
+      say(count === 0 ? "no span has this name" : `${grouped(count)} ${count === 1 ? "span" : "spans"}`);
+      if (found) goTo(spanOfFound(found, sources.indexOf(source)));
+    });
+
+  const alike = (way: Way) =>
+    void tried(async () => {
+      if (!span || !spanSource) return;
+      const found = await sameName(spanSource.id, span, way);
+      if (found) goTo(spanOfFound(found, span.source));
+      else say(`no ${way} span of this name on this row`);
+    });
+
+  const neighbour = (way: Way) => {
+    if (!selected) return startHere();
+    return void tried(async () => {
+      const source = sources[selected.source] as Source;
+      const askRow = rowAsker(source, selected.row);
+      const end = selected.start + (selected.kind === "gap" ? selected.length : Math.max(1, selected.length));
+      const found = way === "next" ? await nextOf(askRow, selected.row, end) : await previousOf(askRow, selected.row, selected.start);
+      if (found) goTo(spanFrom(found.tile, found.index, selected.source, selected.row));
+      else say(`no ${way} span on this row`);
+    });
+  };
+
+  const drawnOn = (line: Line, at: number): Span | null => {
+    const row = rowOfLine(line);
+    const found = row ? nearestDrawn(stage.current?.picksOf(line) ?? [], row.row, at - (sources[line.source]?.shift ?? 0)) : null;
+    return found && row ? spanFrom(found.tile, found.index, line.source, row.row) : null;
+  };
+
+  const startHere = () => vertical((stage.current?.firstLine ?? 0) - 1, 1);
+
+  const vertical = (from: number, by: -1 | 1) => {
+    const by0 = selected ? (sources[selected.source]?.shift ?? 0) : 0;
+    const middle = selected ? selected.start + selected.length / 2 + by0 : (state.view.begin + state.view.end) / 2;
+    const at = Math.min(Math.max(middle, state.view.begin), state.view.end);
+    for (let n = from + by; n >= 0 && n < lines.length; n += by) {
+      const found = drawnOn(lines[n] as Line, at);
+      if (found) return goTo(found);
+    }
+    return undefined;
+  };
+
+  const ownLine = () => (selected ? lines.findLastIndex((line) => line.source === selected.source && rowOfLine(line)?.row === selected.row) : -1);
+
+  const pick = (found: Span | null, line: Line | null, at: number) => {
+    if (!line) {
+      const step = steps.findLast((one) => one.begin <= at && at < one.end);
+      if (step) zoom(step.begin, step.end);
+      return;
+    }
+    const row = rowOfLine(line);
+    if (found || !row) return choose(found);
+    void tried(async () => {
+      const source = sources[line.source] as Source;
+      choose(await gapAt(source, line.source, row.row, Math.floor(at - source.shift)));
+    });
+  };
+
+  const measure = () => {
+    if (selected) {
+      const by = sources[selected.source]?.shift ?? 0;
+      const ends = { begin: selected.start + by, end: selected.start + Math.max(1, selected.length) + by };
+      const before = state.area;
+      const isSpread = before !== null && !isSame(before, ends) && (before.end <= ends.begin || ends.end <= before.begin);
+      return setArea(isSpread ? { begin: Math.min(before.begin, ends.begin), end: Math.max(before.end, ends.end), rows: null } : { ...ends, rows: null });
+    }
+    const at = stage.current?.pointer()?.at ?? (state.view.begin + state.view.end) / 2;
+    if (mark === null) return setMark(at);
+    setMark(null);
+    if (Math.round(at) !== Math.round(mark)) setArea({ begin: Math.min(at, mark), end: Math.max(at, mark), rows: null });
+    return undefined;
+  };
+
+  const fit = () => {
+    const one = selected ?? null;
+    const by = one ? (sources[one.source]?.shift ?? 0) : 0;
+    const fitted = one ? around(one.start + by, one.start + one.length + by, all) : state.area ? around(state.area.begin, state.area.end, all) : all;
+    setView(isSame(fitted, state.view) ? all : fitted);
+  };
+
+  const pin = (source: number, row: number) => patch({ pins: toggled(state.pins, pinOf(source, row)) });
+
+  const pinThis = () => {
+    const line = stage.current?.pointer()?.line ?? null;
+    const row = line ? rowOfLine(line) : null;
+    if (selected) pin(selected.source, selected.row);
+    else if (line && row) pin(line.source, row.row);
+  };
+
+  const toStep = (way: Way) => {
+    const step = stepFrom(steps, state.view, way);
+    if (step) return zoom(step.begin, step.end);
+    const count = analysis.data?.steps?.count ?? 0;
+    return say(steps.length === 0 ? "no steps are known" : count > steps.length ? `only the first ${grouped(steps.length)} of ${grouped(count)} steps are told` : `no ${way} step`);
+  };
+
+  const back = () => {
+    if (mark !== null) setMark(null);
+    else if (state.area) setArea(null);
+    else if (selected) choose(null);
+    else if (state.rows !== "") patch({ rows: "" });
+    else setView(crumbs.at(-1) ?? all);
+  };
+
+  const goToTarget = async (target: Target): Promise<string> => {
+    if ("at" in target) {
+      if (target.at < all.begin || target.at > all.end) return "The run has nothing at this time.";
+      setView(kept(shifted(state.view, target.at - (state.view.begin + state.view.end) / 2), all));
+      setMark(target.at);
+      return "";
+    }
+    const found = await located(sources[0] as Source, 0, target.table, target.id);
+    if (!found) return `${target.table} has no row ${target.id} with a time.`;
+    goTo(found);
+    return "";
+  };
+
+  useKeys({
+    w: () => setView(zoomed(state.view, 0.7, 0.5, all)),
+    s: () => setView(zoomed(state.view, 1 / 0.7, 0.5, all)),
+    a: () => setView(moved(state.view, -0.15, all)),
+    d: () => setView(moved(state.view, 0.15, all)),
+    f: fit,
+    m: measure,
+    M: () => (setMark(null), setArea(null)),
+    p: pinThis,
+    g: () => setAsked("go"),
+    e: () => setAsked("perfetto"),
+    n: () => find("next"),
+    N: () => find("previous"),
+    ".": () => alike("next"),
+    ",": () => alike("previous"),
+    "[": () => toStep("previous"),
+    "]": () => toStep("next"),
+    "/": () => document.getElementById("search")?.focus(),
+    Escape: back,
+    ArrowRight: () => neighbour("next"),
+    ArrowLeft: () => neighbour("previous"),
+    ArrowDown: () => (selected ? vertical(ownLine(), 1) : startHere()),
+    ArrowUp: () => (selected ? vertical(ownLine(), -1) : startHere()),
+  });
+
+  const window = windowOf(steps, state.view);
+  const movePin = (one: number, by: -1 | 1) => patch({ pins: movedPin(state.pins, one, by) });
+  const fold = (group: number) => patch({ shut: toggled(state.shut, group) });
+  const counted = analysis.data?.steps?.count ?? 0;
+  return (
+    <>
+      <div className="timeline-bar">
+        <Search text={state.find} only={state.only} said={said} change={patch} find={find} leave={() => stage.current?.focus()} />
+        <input
+          type="search" aria-label="Filter rows" placeholder="Filter rows" size={12} value={state.rows} onChange={(event) => patch({ rows: event.target.value })}
+          onKeyDown={(event) => event.key === "Escape" && stage.current?.focus()}
+        />
+        <button onClick={() => patch({ shut: state.shut.length > 0 ? [] : groups.map((one) => one.number) })}>{state.shut.length > 0 ? "Open all" : "Fold all"}</button>
+        <button aria-pressed={areaMode} title="Or drag with ⇧, or on the axis" onClick={() => setAreaMode(!areaMode)}>
+          Measure
+        </button>
+        <button onClick={() => setAsked("go")} title="G">
+          Go to
+        </button>
+        <button onClick={() => setAsked("perfetto")} title="E">
+          Perfetto
+        </button>
+        <button onClick={() => setAsked("beside")}>Beside</button>
+        <CrumbsBar crumbs={crumbs} view={state.view} all={all} go={setView} />
+        {counted > steps.length && steps.length > 0 ? <span className="hint">Bands: the first {grouped(steps.length)} of {grouped(counted)} steps</span> : null}
+      </div>
+      {failure ? <Failure error={failure} retry={() => fail(null)} /> : null}
+      {beside ? <BesideStrip beside={beside} steps={steps} step={state.step} change={(step) => patch({ step })} close={() => patch({ beside: "", step: 0 })} /> : null}
+      <Minimap sources={sources} all={all} view={state.view} setView={(view) => setView(kept(view, all))} />
+      {lines.length === 0 ? <p className="empty">No row has “{state.rows}” in its name.</p> : null}
+      <Stage
+        handle={stage} sources={sources} stores={stores} lines={lines} work={work} all={all} view={state.view} setView={setView}
+        emphasis={{ lit: lit ?? (sources.length > 1 ? (span?.name ?? null) : null), only: state.only ? state.find : "" }} light={light}
+        selected={selected} arrows={arrows} pick={pick} area={state.area} setArea={setArea} areaMode={areaMode} mark={mark}
+        steps={steps} outside={outside} gaps={gaps ?? []} fold={fold} pin={pin} movePin={movePin}
+      />
+      <section className={`details${selected && state.area ? " both" : selected || state.area ? "" : " small"}`} aria-label="Details" aria-live="polite" data-selected={selected ? selectedText(selected) : ""}>
+        {state.area ? (
+          <AreaSums
+            id={id} area={state.area} by={state.by} sort={sort} zoom={zoom} light={light} link={location.href}
+            allRows={() => setArea(state.area ? { ...state.area, rows: null } : null)} close={() => setArea(null)}
+          />
+        ) : null}
+        {span && spanSource ? (
+          <SpanDetails
+            span={span} source={spanSource} record={record} linked={links} failure={error} go={go} light={light} link={location.href} zoom={fit}
+          />
+        ) : null}
+        {selected?.kind === "gap" ? <GapDetails gap={selected} source={sources[selected.source] as Source} gaps={selected.source === 0 ? gaps : []} zoom={fit} /> : null}
+        {!selected && !state.area ? <p className="hint">Click a span, or press an arrow key. Drag with ⇧ or on the axis to sum up a stretch. Press ? for all keys.</p> : null}
+      </section>
+      {asked === "go" ? <GoTo origin={data.origin_ns} go={goToTarget} close={() => setAsked(null)} /> : null}
+      {asked === "perfetto" ? (
+        <Perfetto id={id} window={window} label={steps.find((one) => one.window === window)?.label ?? ""} close={() => setAsked(null)} />
+      ) : null}
+      {asked === "beside" ? <Beside id={id} choose={(run) => (patch({ beside: run, step: 0 }), setAsked(null))} close={() => setAsked(null)} /> : null}
+    </>
+  );
+}
+
+/** A link to a gap of the analysis names its time on the clock. */
+function firstState(search: URLSearchParams, data: TimelineRows, all: View): PageState {
+  const state = readState(search, all);
+  const gap = /^(\d+)-(\d+)$/.exec(search.get("gap") ?? "");
+  if (!gap) return state;
+  const begin = Number(BigInt(gap[1] as string) - BigInt(data.origin_ns));
+  const end = begin + Number(gap[2]);
+  return { ...state, view: around(begin, end, all), area: { begin, end, rows: null } };
+}
