@@ -57,7 +57,7 @@ class Look:
         self.page.on("dialog", lambda dialog: (self.faults.append("a dialog"), dialog.dismiss()))
         own = (server.url, "data:")
         self.page.on("request", lambda request: None if request.url.startswith(own) else self.faults.append(request.url))
-        self.page.goto(f"{server.url}/?token={server.token}")
+        self.context.request.get(f"{server.url}/?token={server.token}")  # for the cookie
 
     def go(self, path):
         self.page.goto(self.server.url + path)

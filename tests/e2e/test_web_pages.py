@@ -252,12 +252,15 @@ def test_without_runs_the_page_says_what_to_do(browser, tmp_path):
 # ---- Other pages
 
 
+def signed(text):
+    return int(re.sub(r"\D", "", text)) * (-1 if re.search("[-\N{MINUS SIGN}]", text) else 1)
+
+
 def test_the_waterfall_adds_up(look, place):
     page = look().go(address_of("compare", place[1]))
-    exact = [int(re.sub(r"\D", "", text)) * (-1 if "-" in text or "−" in text else 1) for text in page.eval_on_selector_all(
-        ".stairs tbody tr:not(.total) td:nth-child(4) span", "all => all.map((one) => one.title)")]  # fmt: skip
+    parts = page.eval_on_selector_all(".stairs tbody tr:not(.total) td:nth-child(4) span", "all => all.map((one) => one.title)")
     whole = page.get_attribute(".stairs tr.total:last-child td:nth-child(4) span", "title")
-    assert sum(exact) == int(re.sub(r"\D", "", whole)) * (-1 if "-" in whole or "−" in whole else 1)
+    assert sum(map(signed, parts)) == signed(whole)
     assert "not explained" not in page.inner_text(".stairs")
 
 

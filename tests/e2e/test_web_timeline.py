@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from server import until
 from test_web import THEMES, assert_accessible, in_full, look, place  # noqa: F401  fixtures
 
@@ -12,10 +13,10 @@ TABLES = {"s": ("spans", "span_id"), "k": ("kernels", "kernel_id"), "c": ("copie
 class Line:
     """The time line of a run, open in a browser, and the same run as SQL has it."""
 
-    def __init__(self, look, place, run="recorded", query="", **options):
-        self.server, runs = place
+    def __init__(self, open_one, server_and_runs, run="recorded", query="", **options):
+        self.server, runs = server_and_runs
         self.run = runs[run]
-        self.opened = look(**options)
+        self.opened = open_one(**options)
         self.page = self.opened.go(f"/runs/{self.run}/timeline{query}")
 
     def press(self, *keys):
@@ -71,7 +72,8 @@ def line(look, place):  # noqa: F811
 def kernel(place):  # noqa: F811
     """The kernel with a launch and an op that comes first, and its links."""
     server, runs = place
-    sql = "SELECT kernel_id, launch_span_id, op_id FROM kernels WHERE launch_span_id IS NOT NULL AND op_id IS NOT NULL ORDER BY start_ns LIMIT 1"
+    is_linked = "launch_span_id IS NOT NULL AND op_id IS NOT NULL"
+    sql = f"SELECT kernel_id, launch_span_id, op_id FROM kernels WHERE {is_linked} ORDER BY start_ns LIMIT 1"
     rows = server.call("query", run=runs["recorded"], sql=sql).data["rows"]
     return rows[0] if rows else pytest.skip("the run has no kernel with a launch and an op")
 
@@ -117,7 +119,8 @@ def test_arrow_keys_go_from_span_to_span(line):
 
 
 def test_the_next_of_a_name_is_of_this_name(line):
-    names = "SELECT name, track_id, count(*) AS many, min(kernel_id) AS first FROM kernels GROUP BY 1, 2 HAVING many > 1 ORDER BY many DESC LIMIT 1"
+    columns = "name, track_id, count(*) AS many, min(kernel_id) AS first"
+    names = f"SELECT {columns} FROM kernels GROUP BY 1, 2 HAVING many > 1 ORDER BY many DESC LIMIT 1"
     server_side = line()
     found = server_side.sql(names)
     if not found:
@@ -168,6 +171,7 @@ def test_arrows_and_links_lead_both_ways(line, kernel):
     until(lambda: one.selected == f"s{op}")
     until(lambda: f"spans {op} > kernels {number}" in one.page.evaluate("JSON.parse(document.getElementById('main').dataset.arrows)"))
     one.page.locator(".links li").get_by_role("button").first.wait_for()
+    until(lambda: one.parameters.get("sel") == f"s{op}")  # the address follows a little later
     one.page.go_back()
     until(lambda: one.selected == f"k{number}")
 
@@ -175,7 +179,8 @@ def test_arrows_and_links_lead_both_ways(line, kernel):
 def by_name(one, begin, end):
     """Sums of all that touches a stretch, as the tables have it."""
     origin = one.ask()["origin_ns"]
-    parts = [f"SELECT name, start_ns - {origin} AS a, coalesce(dur_ns, 0) AS d FROM {table} WHERE start_ns IS NOT NULL" for table, _ in TABLES.values()]
+    columns = f"name, start_ns - {origin} AS a, coalesce(dur_ns, 0) AS d"
+    parts = [f"SELECT {columns} FROM {table} WHERE start_ns IS NOT NULL" for table, _ in TABLES.values()]
     return {
         row["name"]: row
         for row in one.sql(
@@ -251,8 +256,10 @@ def test_an_empty_place_of_a_row_is_a_gap_with_exact_ends(line):
     row = max((row for row in rows["rows"] if row["track"] in streams), key=lambda row: row["spans"], default=None)
     if row is None or row["spans"] < 2:
         pytest.skip("the run has no stream")
-    both = " UNION ALL ".join(f"SELECT start_ns AS a, start_ns + dur_ns AS b FROM {table} WHERE track_id = {row['track']}" for table in ("kernels", "copies"))
-    gaps = f"SELECT b - {rows['origin_ns']} AS b, next - b AS long FROM (SELECT max(b) OVER (ORDER BY a) AS b, lead(a) OVER (ORDER BY a) AS next FROM ({both}))"
+    own = f"WHERE track_id = {row['track']}"
+    both = " UNION ALL ".join(f"SELECT start_ns AS a, start_ns + dur_ns AS b FROM {table} {own}" for table in ("kernels", "copies"))
+    ends = f"SELECT max(b) OVER (ORDER BY a) AS b, lead(a) OVER (ORDER BY a) AS next FROM ({both})"
+    gaps = f"SELECT b - {rows['origin_ns']} AS b, next - b AS long FROM ({ends})"
     gap = one.sql(f"{gaps} WHERE next > b ORDER BY long DESC LIMIT 1")[0]
     one = line(query=f"?sel=g{row['row']}_{gap['b'] + gap['long'] // 2}")
     until(lambda: one.selected)
