@@ -29,7 +29,7 @@ def test_demo(old_system):
 
 
 def test_view_says_how_to_fetch_the_page(old_system):
-    done = old_system.run(f"neurolens view {SAMPLE}",
+    done = old_system.run(f"neurolens view --offline {SAMPLE}",
                           {"HOME": "/root", "USER": "ada", "SSH_CONNECTION": "10.0.0.2 50000 10.0.0.9 22"})
     assert done.returncode == 0, done.stderr
     assert "scp" in done.stdout and "10.0.0.9" in done.stdout
