@@ -257,7 +257,8 @@ def test_next_commands_work(neurolens, small_trace, tmp_path, verb):
     assert {report, f"neurolens view {run[:12]}"} <= set(suggestions)
     own = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "BROWSER": "true"}
     for suggestion in suggestions:
-        command = suggestion.replace("neurolens", str(BINARY), 1) + f' --ledger "{neurolens.ledger}"'
+        ends = " --offline" if suggestion.startswith("neurolens view") else ""  # else it serves until Ctrl+C
+        command = suggestion.replace("neurolens", str(BINARY), 1) + f' --ledger "{neurolens.ledger}"{ends}'
         done = subprocess.run(["bash", "-c", command], capture_output=True, cwd=tmp_path, env=own)
         assert done.returncode == OK, suggestion
 
