@@ -334,7 +334,8 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   const auto ids_there = list_folder(folder_ + "/runs");
   for (const auto& id : ids_there)
     report.stale_stagings += remove_derived_left_overs(place_in_ledger(run_folder(id)).derived);
-  NL_CHECK(index_unlisted(ids_there));
+  // An index that is missing or damaged is not made better here: reindex does that.
+  if (index_.is_current()) (void)index_unlisted(ids_there);
   if (!drop_on_the_way) return report;
   NL_TRY(const auto ids, index_.on_the_way());
   for (const auto& id : ids) {

@@ -143,7 +143,7 @@ def as_query(parameters: dict[str, Any]) -> str:
 def offered(server: Server) -> dict[str, Any]:
     """Operations that openapi.json lists, with their methods."""
     paths = server.get("/api/v1/openapi.json").json["paths"]
-    others = re.compile(r"/api/v1/(jobs|uploads|runs/)")
+    others = re.compile(r"/api/v1/(caller$|jobs|uploads|runs/)")
     return {path.removeprefix("/api/v1/"): methods for path, methods in paths.items() if not others.match(path)}
 
 
