@@ -81,6 +81,22 @@ def rules_page():
     return "\n".join(lines + [line for rule in rules for line in rule_lines(rule)]) + "\n"
 
 
+TYPED = ["analyze", "compare", "note", "outliers", "similar", "system", "timeline", "trend"]
+
+
+def answers_of_pages():
+    """OpenAPI with nothing but the answers that pages of the web UI have types of; the schemas of others name few of their fields."""
+    schemas: dict[str, dict] = {}
+    for operation in TYPED:
+        text = answer("schema", "print", operation).replace("#/definitions/", f"#/components/schemas/{operation}_")
+        data = json.loads(text)["properties"]["data"]
+        schemas |= {f"{operation}_{name}": schema for name, schema in data.pop("definitions", {}).items()}
+        schemas[operation] = data
+    info = {"title": "Answers", "version": "1"}
+    return json.dumps({"openapi": "3.1.0", "info": info, "paths": {}, "components": {"schemas": schemas}})
+
+
+(out / "answers.openapi.json").write_text(answers_of_pages())
 (out / "rules.md").write_text(rules_page())
 (out / "metrics.md").write_text(metrics_page())
 (out / "tables.md").write_text(tables_page())

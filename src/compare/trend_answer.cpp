@@ -7,7 +7,12 @@ std::string_view trend_meaning_name(TrendMeaning meaning) {
   return kMeanings[static_cast<size_t>(meaning)];
 }
 
-std::string TrendGroup::title(std::string_view between) const {
+TrendMeaning trend_meaning(double before, double after, std::string_view better) {
+  if (better == "none" || after == before) return TrendMeaning::kChanged;
+  return (after > before) == (better == "lower") ? TrendMeaning::kWorse : TrendMeaning::kBetter;
+}
+
+std::string group_title(const GroupValues& group, std::string_view between) {
   std::string title;
   for (const auto& [key, value] : group) {
     if (!title.empty()) title += between;

@@ -16,6 +16,8 @@ namespace nl::compare {
 enum class TrendMeaning : uint8_t { kWorse, kBetter, kChanged };
 /// worse, better, changed
 std::string_view trend_meaning_name(TrendMeaning meaning);
+/// Of a figure that was `before` and is `after`; `better`: lower, higher or none.
+TrendMeaning trend_meaning(double before, double after, std::string_view better);
 
 struct TrendFigure {
   std::string id;
@@ -108,14 +110,17 @@ struct TrendSummary {
   }
 };
 
+/// Values of the keys that make a group; null where its runs have none.
+using GroupValues = std::map<std::string, std::optional<std::string>>;
+/// What the runs of a group have in common: "bert, H100".
+std::string group_title(const GroupValues& group, std::string_view between);
+
 struct TrendGroup {
-  std::map<std::string, std::optional<std::string>> group;
+  GroupValues group;
   TrendSummary summary;
   std::vector<TrendPoint> points;
   std::vector<TrendChange> change_points;
   std::optional<std::string> silent;
-  /// What the runs have in common: "bert, H100".
-  std::string title(std::string_view between) const;
   static constexpr auto fields() {
     using S = TrendGroup;
     return std::tuple{

@@ -168,4 +168,20 @@ Result<Outcome> call(std::string_view operation, json parameters, Context& conte
   }
 }
 
+AskOperation asking(const Context& context) {
+  return [context](const std::string& operation, const json& parameters, std::string& bytes) {
+    Context own = context;
+    own.may = Effect::kRead;
+    own.bytes = {};
+    own.progress = [](const Progress&) {};
+    const Operation* const known = find_operation(operation);
+    if (known != nullptr && known->stream == Stream::kBytes)
+      own.bytes = [&bytes](std::string_view piece) -> Result<void> {
+        bytes += piece;
+        return {};
+      };
+    return call(operation, parameters, own);
+  };
+}
+
 }  // namespace nl::ops

@@ -21,4 +21,10 @@ Result<void> check_call(std::string_view operation, nlohmann::json parameters, c
 /// The strongest effect that a call with these parameters may have.
 Effect effect_of(const Operation& operation, const nlohmann::json& parameters);
 
+/// call() for those who keep answers; what an operation streams as bytes goes to the text.
+using AskOperation = std::function<Result<Outcome>(const std::string& operation,
+                                                   const nlohmann::json& parameters, std::string& bytes)>;
+/// With the rights of the context, less the right to change anything.
+AskOperation asking(const Context& context);
+
 }  // namespace nl::ops

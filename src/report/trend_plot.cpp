@@ -65,7 +65,9 @@ void draw_levels(Svg& svg, const TrendGroup& group, const Scale& scale) {
 void draw_group(Svg& svg, const TrendGroup& group, const std::string& unit, double top) {
   const Scale scale = scale_of(group, top + kTop);
   svg.text(kLeft, top + kTop - 10,
-           group.title(" · ") + ", " + counted(static_cast<int64_t>(group.points.size()), "run"), "title");
+           compare::group_title(group.group, " · ") + ", " +
+               counted(static_cast<int64_t>(group.points.size()), "run"),
+           "title");
   svg.rect(kLeft, scale.top, kWidth - kLeft - kRight, kPlot, "frame");
   svg.text(kLeft - 8, scale.top + 10, value_text(group.summary.max, unit), "axis", "end");
   svg.text(kLeft - 8, scale.top + kPlot, value_text(group.summary.min, unit), "axis", "end");

@@ -10,15 +10,19 @@ constexpr int64_t kBlockRuns = 4096;
 constexpr size_t kBitmapBytes = kBlockRuns / 8;
 constexpr char kPut[] = "INSERT OR REPLACE INTO postings VALUES (?,?,?,?)";
 
+uint64_t word_of(std::string_view bitmap, size_t at) {
+  uint64_t word = 0;
+  std::memcpy(&word, bitmap.data() + at * 8, 8);
+  return word;
+}
+
 /// Runs of a blob, in order; `out` is used again for every blob.
 void decode(std::string_view blob, int64_t block, std::vector<int64_t>& out) {
   out.clear();
   const int64_t first = block * kBlockRuns;
   if (blob.size() == kBitmapBytes) {
     for (size_t i = 0; i < kBitmapBytes / 8; i++) {
-      uint64_t word = 0;
-      std::memcpy(&word, blob.data() + i * 8, 8);
-      for (; word != 0; word &= word - 1)
+      for (uint64_t word = word_of(blob, i); word != 0; word &= word - 1)
         out.push_back(first + static_cast<int64_t>(i) * 64 + std::countr_zero(word));
     }
     return;
@@ -82,7 +86,14 @@ Result<void> read_posting(Sqlite& db, const std::string& key, const std::string&
   std::vector<int64_t> runs;
   return db.each("SELECT block, runs FROM postings WHERE key = ? AND value = ?", {key, value},
                  [&](const SqliteRow& r) {
-                   decode(r.bytes(1), r.integer(0), runs);
+                   const std::string_view blob = r.bytes(1);
+                   const int64_t block = r.integer(0);
+                   if (blob.size() == kBitmapBytes) {
+                     for (size_t i = 0; i < kBitmapBytes / 8; i++)
+                       into.insert_64(block * kBlockRuns + static_cast<int64_t>(i) * 64, word_of(blob, i));
+                     return;
+                   }
+                   decode(blob, block, runs);
                    for (const int64_t run : runs) into.insert(run);
                  });
 }

@@ -11,6 +11,10 @@ namespace nl::store {
 class RunSet {
  public:
   void insert(int64_t run) { word(run) |= bit(run); }
+  /// The runs of a word of 64 bits, of which the lowest is the run `first`, a multiple of 64.
+  void insert_64(int64_t first, uint64_t runs) {
+    if (runs != 0) word(first) |= runs;
+  }
   void erase(int64_t run) { word(run) &= ~bit(run); }
   bool contains(int64_t run) const {
     const auto at = static_cast<size_t>(run) / 64;

@@ -59,6 +59,7 @@ class Budget : public LedgerOfSamples {
             {"timeline", {{"run", a}, {"what", "area"}}},
             {"timeline", {{"run", a}, {"what", "tile"}}},
             {"timeline", {{"run", a}, {"what", "search"}, {"text", "a"}}},
+            {"outliers", {{"metric", "total_time"}}},
             {"trend", {{"metric", "total_time"}}},
             {"verify", {{"run", a}}}};
   }

@@ -27,7 +27,7 @@ std::vector<Call> calls_to_cancel(const Examples& examples) {
 bool may_take_long(const Call& call) {
   static const std::set<std::string> kLong = {"analyze",     "compare", "export", "findings",
                                               "fingerprint", "lint",    "report", "show",
-                                              "similar",     "trend",   "verify"};
+                                              "outliers",    "similar", "trend",  "verify"};
   return kLong.contains(call.operation) ||
          (call.operation == "import" && call.parameters.contains("refresh"));
 }

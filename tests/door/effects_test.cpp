@@ -78,6 +78,7 @@ class Effects : public LedgerOfSamples {
             {"token", {{"action", "add"}, {"name", "ci"}, {"role", "write"}}},
             {"token", json::object()},
             {"timeline", {{"run", a}}},
+            {"outliers", {{"metric", "total_time"}}},
             {"trend", {{"metric", "total_time"}}},
             {"verify", {{"run", a}}},
             {"export", {{"run", native}, {"format", "nlz"}, {"output", folder_ + "/run.nlz"}}},

@@ -41,6 +41,55 @@ def hostile_run(names=HOSTILE):
     return run
 
 
+def is_text(schema):
+    return any("string" in one.get("type", "") for one in [schema, *schema.get("anyOf", [])])
+
+
+# Of tables that others refer to, and what must be one of a few words.
+PLAIN = {"id_scope": 0, "rank": 0, "clock_id": 0, "device": 0, "stream": 7, "process_id": 1, "thread_id": 1, "device_type": 1}
+
+
+def hostile_row(fields, table, name, i, rows):
+    """Every text is the name; whole numbers are those of the row, or of another table's row."""
+    row = {}
+    for field, schema in fields.items():
+        if field == "kind" and table in ("tracks", "spans"):
+            row[field] = {"tracks": ["thread", "stream"][i % 2], "spans": ["op", "annotation"][i % 2]}[table]
+        elif field == "args":
+            row[field] = json.dumps({name[:1000] or "x": name})
+        elif is_text(schema):
+            row[field] = name
+        elif field == "start_ns":
+            row[field] = 100_000 * i + 10_000
+        elif field.endswith("_id") and field not in PLAIN:
+            row[field] = i % rows
+        elif schema.get("type") in ("integer", "number"):
+            row[field] = PLAIN.get(field, 1_000 + i)
+    return row
+
+
+def hostile_tables(schema, names=HOSTILE):
+    """A run file with all tables of its JSON Schema: every field that can hold a text has each of the names."""
+    run = {"schema": "neurolens.run-file/1", "metadata": hostile_metadata(names)}
+    first = ["tracks", "profiled_launches", "kernels"]  # others refer to their rows
+    for table in [*first, *(name for name in schema["properties"] if name not in first)]:
+        if schema["properties"][table].get("type") == "array":
+            fields = schema["properties"][table]["items"]["properties"]
+            run[table] = [hostile_row(fields, table, name, i, len(names)) for i, name in enumerate(names)]
+    return run
+
+
+def hostile_metadata(names):
+    some = [name for name in names if name.strip() and len(name) <= 1000]
+    return {
+        "labels": {"model": some[0], **{f"label{i}": name for i, name in enumerate(some)}},
+        "tool": some[0], "tool_version": some[1],
+        "hardware": {"hosts": some, "devices": [{"device": 0, "name": some[10], "compute_capability": some[1]}]},
+        "software": {"backend": "pytorch", "versions": {name: name for name in some}},
+        "windows": {"kept": [{"kind": name, "name": name, "start_ns": 100_000 * i, "dur_ns": 90_000} for i, name in enumerate(some)]},
+    }  # fmt: skip
+
+
 class Page(html.parser.HTMLParser):
     """Elements with their attributes; of each figure its query, the tables behind it, and all its text."""
 

@@ -96,3 +96,10 @@ def test_report_can_be_made_again(pictures, demo, tmp_path, browser):
     png = (tmp_path / "report.png").read_bytes()
     assert size_of(png) == size_of((ASSETS / "report.png").read_bytes())
     assert 50_000 < len(png) <= 150_000  # an empty page is far smaller
+
+
+@pytest.mark.parametrize("name", ["web_run", "web_timeline", "web_compare"])
+def test_a_picture_of_the_web_ui_is_small(pictures, name):
+    png = (ASSETS / f"{name}.png").read_bytes()
+    assert len(png) <= 150_000
+    assert size_of(png) == (pictures.WEB_WIDTH * pictures.SCALE, pictures.WEB_HEIGHTS[name] * pictures.SCALE)

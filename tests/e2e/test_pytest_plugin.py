@@ -30,11 +30,28 @@ def test_wall(profiled):
 def test_without():
     pass
 """
+# A clock that goes on with the work done, by 3 % more or less: so the verdict depends on the work, and not on the machine.
+COUNTED_CLOCK = """
+import random
+
+import neurolens.pytest_plugin
+import test_speed
+
+worked, plain_work = 0, test_speed.work
+
+def counted_work():
+    global worked
+    worked += int(int(test_speed.pathlib.Path(test_speed.__file__).with_name("size.txt").read_text()) * random.uniform(0.97, 1.03))
+    return plain_work()
+
+test_speed.work = counted_work
+neurolens.pytest_plugin._CLOCKS["cpu"] = lambda: worked
+"""
 SIZE = 30_000
 
 
 class Project:
-    """A repository with tests, and pytest in it. Differences count from 50 % on, as the machine may be busy."""
+    """A repository with tests, and pytest in it. Differences count from 50 % on."""
 
     def __init__(self, folder):
         self.folder, self.neurolens = folder, Neurolens(folder.parent / "ledger")
@@ -98,6 +115,7 @@ def test_measured_calls_are_kept_with_test_and_commit(project):
 
 
 def test_an_unchanged_function_passes_and_a_slower_one_fails(project):
+    (project.folder / "conftest.py").write_text(COUNTED_CLOCK)
     (project.folder / "left_over.txt").write_text("of no commit")
     assert project.pytest("--neurolens", "-k", "work")[0] == 0
     project.git("switch", "-q", "-c", "change")

@@ -56,6 +56,7 @@ READS: dict[str, list[tuple[dict[str, Any], list[str]]]] = {
     "timeline": [({"run": "{base}"}, ["{base}"]), ({"run": "{base}", "what": "area"}, ["{base}", "area"]),
                  ({"run": "{base}", "what": "tile"}, ["{base}", "tile"]),
                  ({"run": "{base}", "what": "search", "text": "E"}, ["{base}", "search", "--text", "E"])],
+    "outliers": [({}, []), ({"metric": "total_time", "group_by": "format"}, ["--metric", "total_time", "--group-by", "format"])],
     "trend": [({}, []), ({"metric": "total_time", "group_by": "format"}, ["--metric", "total_time", "--group-by", "format"])],
     "verify": [({"run": "{base}"}, ["{base}"]), ({"run": "{full}"}, ["{full}"])],
 }  # fmt: skip

@@ -19,7 +19,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "export": {"run": "RUN"}, "fingerprint": {"run": "RUN"}, "label": {"run": "RUN", "labels": ["a=b"]}, "lint": {"run": "RUN"},
     "note": {"run": "RUN"}, "query": {"run": "RUN", "sql": "SELECT 1"}, "report": {"run": "RUN", "format": "json"},
     "show": {"run": "RUN"}, "similar": {"run": "RUN"}, "slice": {"run": "RUN", "window": "whole"}, "tag": {"run": "RUN", "names": ["a"]},
-    "timeline": {"run": "RUN"}, "trend": {"metric": "total_time"}, "verify": {"run": "RUN"},
+    "timeline": {"run": "RUN"}, "outliers": {"metric": "total_time"}, "trend": {"metric": "total_time"}, "verify": {"run": "RUN"},
 }
 
 

@@ -29,6 +29,16 @@ def assert_accessible(page):
     assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found["violations"]] == []
 
 
+def served_with_pages(neurolens, runs):
+    """A server of the ledger, with the runs as they are given."""
+    server = Server(neurolens)
+    if "/src/main.tsx" in server.get("/").text or 'id="app"' not in server.get("/").text:
+        server.kill()
+        pytest.skip("this build has no web UI: tools/setup found no npm")
+    yield server, runs
+    server.kill()
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """A server, and the ids of its runs: a recorded one if it is there, two to compare, one with hostile names."""
@@ -38,12 +48,7 @@ def place(tmp_path_factory):
     path.write_text(json.dumps(hostile_run()))
     runs["hostile"] = neurolens.import_file(path)["run_id"]
     runs["recorded"] = neurolens.import_file(TRACES / RECORDED)["run_id"] if (TRACES / RECORDED).exists() else runs["kineto_small"]
-    server = Server(neurolens)
-    if "/src/main.tsx" in server.get("/").text or 'id="app"' not in server.get("/").text:
-        server.kill()
-        pytest.skip("this build has no web UI: tools/setup found no npm")
-    yield server, runs
-    server.kill()
+    yield from served_with_pages(neurolens, runs)
 
 
 class Look:
@@ -69,17 +74,22 @@ class Look:
         assert self.faults == []
 
 
-@pytest.fixture
-def look(browser, place):
+def looks(browser, server):
+    """Opens pages, and closes them at the end."""
     opened = []
 
     def open_one(**options):
-        opened.append(Look(browser, place[0], **options))
+        opened.append(Look(browser, server, **options))
         return opened[-1]
 
     yield open_one
     for one in opened:
         one.close()
+
+
+@pytest.fixture
+def look(browser, place):
+    yield from looks(browser, place[0])
 
 
 def pages_of(runs):

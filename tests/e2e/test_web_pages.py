@@ -9,7 +9,7 @@ from conftest import REPOSITORY, Neurolens
 from html_page import hostile_run
 from server import Server, until
 from test_trend import BREAK, import_run
-from test_web import THEMES, Look, assert_accessible, in_full
+from test_web import THEMES, Look, assert_accessible, in_full, looks, served_with_pages
 
 RUNS = 20  # of each model
 
@@ -25,25 +25,12 @@ def place(tmp_path_factory):
     path = folder / "hostile.json"
     path.write_text(json.dumps(hostile_run()))
     runs["hostile"] = neurolens.import_file(path)["run_id"]
-    server = Server(neurolens)
-    if "/src/main.tsx" in server.get("/").text or 'id="app"' not in server.get("/").text:
-        server.kill()
-        pytest.skip("this build has no web UI: tools/setup found no npm")
-    yield server, runs
-    server.kill()
+    yield from served_with_pages(neurolens, runs)
 
 
 @pytest.fixture
 def look(browser, place):
-    opened = []
-
-    def open_one(**options):
-        opened.append(Look(browser, place[0], **options))
-        return opened[-1]
-
-    yield open_one
-    for one in opened:
-        one.close()
+    yield from looks(browser, place[0])
 
 
 SQL = "SELECT kernel_id, name, dur_ns FROM kernels ORDER BY dur_ns DESC"
@@ -57,6 +44,7 @@ def address_of(name, runs):
         "compare": f"/compare?base={base}&new={new}",
         "compare nothing": "/compare",
         "trend": "/trend",
+        "outliers": "/outliers",
         "similar": f"/similar?run={base}",
         "flame": f"/flame?run={base}",
         "flame of a difference": f"/flame?run={new}&base={base}",
@@ -69,7 +57,7 @@ def address_of(name, runs):
 
 
 PAGES = [
-    "runs", "chosen", "compare", "compare nothing", "trend", "similar", "flame", "flame of a difference", "flame with a search",
+    "runs", "chosen", "compare", "compare nothing", "trend", "outliers", "similar", "flame", "flame of a difference", "flame with a search",
     "sql", "rules", "rule", "system",
 ]  # fmt: skip
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from conftest import REPOSITORY, TRACES, Neurolens
-from server import Server, until
-from test_web import THEMES, Look, assert_accessible, in_full
+from server import until
+from test_web import THEMES, assert_accessible, in_full, looks, served_with_pages
 
 TABS = ["", "layers", "kernels", "roofline", "memory", "ranks", "counters", "provenance", "notes"]
 RECORDED = {
@@ -36,25 +36,12 @@ def place(tmp_path_factory):
     for name, files in RECORDED.items():
         if all((TRACES / file).exists() for file in files):
             runs[name] = neurolens.import_file(TRACES / files[0], *(TRACES / file for file in files[1:]), "--as-one")["run_id"]
-    server = Server(neurolens)
-    if "/src/main.tsx" in server.get("/").text or 'id="app"' not in server.get("/").text:
-        server.kill()
-        pytest.skip("this build has no web UI: tools/setup found no npm")
-    yield server, runs
-    server.kill()
+    yield from served_with_pages(neurolens, runs)
 
 
 @pytest.fixture
 def look(browser, place):
-    opened = []
-
-    def open_one(**options):
-        opened.append(Look(browser, place[0], **options))
-        return opened[-1]
-
-    yield open_one
-    for one in opened:
-        one.close()
+    yield from looks(browser, place[0])
 
 
 @pytest.fixture
@@ -195,6 +182,7 @@ def test_the_longest_call_is_in_sight(look, place, run_of, name):
     area = place[0].call("timeline", run=run, what="area", begin_ns=begin, end_ns=end, top=10000).data
     longest = {one["name"]: one["max_ns"] for one in area["by_name"]}
     assert longest.get(kernel["name"]) == kernel["longest_ns"]
+    until(lambda: page.get_attribute(".details", "data-selected") == f"{'c' if kernel['is_copy'] else 'k'}{kernel['longest_row']}")
 
 
 def test_a_step_and_a_gap_lead_to_the_time_line(look, run_of):

@@ -1,6 +1,8 @@
 """The page of the time line in a real browser: keys, selection, details, links, areas, rows and the address, held against SQL."""
 
+import json
 import re
+import urllib.parse
 
 import pytest
 
@@ -383,3 +385,256 @@ def test_the_page_with_all_of_its_parts_is_fine(line, kernel, theme, width):
     assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert float(one.page.get_attribute("main", "data-frame-ms")) >= 0
     assert_accessible(one.page)
+
+
+# ---- Notes on spans
+
+
+def note_of(one, text):
+    return one.page.locator(".span-notes .note", has_text=text)
+
+
+def marks(one):
+    return one.page.evaluate("JSON.parse(document.getElementById('main').dataset.notes ?? '[]')")
+
+
+def test_a_note_is_written_beside_its_span_and_marked(line, kernel):
+    one = line(query=f"?sel=s{kernel[2]}")
+    until(lambda: one.selected)
+    one.page.get_by_label("A note on this span").wait_for()
+    one.press("t")
+    one.page.keyboard.type("slow <b>here</b>")
+    one.press("Control+Enter")
+    note_of(one, "slow <b>here</b>").wait_for()
+    until(lambda: marks(one) == [f"span:{kernel[2]}"])
+    notes = one.server.call("note", run=one.run).data["notes"]
+    assert [(note["about"], note["text"]) for note in notes] == [(f"span:{kernel[2]}", "slow <b>here</b>")]
+    one.press("Escape")  # out of the field: the keys are those of the picture again
+    until(lambda: one.page.evaluate("document.activeElement.classList.contains('stage')"))
+    other = line(query=f"?sel=k{kernel[0]}")
+    other.page.get_by_label("A note on all kernels of this name").wait_for()
+    assert other.page.locator(".span-notes .note").count() == 0
+    note_of(one, "slow").get_by_role("button", name="Remove").click()
+    until(lambda: marks(one) == [])
+
+
+def test_a_note_of_the_run_page_leads_to_its_span(line, kernel, look, place):  # noqa: F811
+    server, runs = place
+    number = server.call("note", run=runs["recorded"], text="look here", about=f"span:{kernel[1]}").data["notes"][-1]["note"]
+    page = look().go(f"/runs/{runs['recorded']}/notes")
+    page.get_by_role("link", name=f"span:{kernel[1]}").click()
+    page.wait_for_selector(f'.details[data-selected="s{kernel[1]}"]')
+    page.locator(".span-notes .note", has_text="look here").wait_for()
+    until(lambda: f"sel=s{kernel[1]}" in page.evaluate("location.href") and "show=" not in page.evaluate("location.href"))
+    whole = server.call("timeline", run=runs["recorded"]).data
+    begin, end = map(int, re.search(r"at=(-?\d+)-(-?\d+)", page.evaluate("location.href")).groups())
+    assert end - begin < whole["end_ns"] - whole["begin_ns"], "the view goes to the span"
+    server.call("note", run=runs["recorded"], remove=number)
+
+
+def test_who_may_only_read_writes_no_notes(browser, place, kernel):  # noqa: F811
+    server, runs = place
+    reader = server.add_token("reader", "read")
+    context = browser.new_context()
+    context.request.get(f"{server.url}/?token={reader}")
+    page = context.new_page()
+    page.goto(f"{server.url}/runs/{runs['recorded']}/timeline?sel=s{kernel[2]}")
+    page.wait_for_selector(".details .links")
+    assert page.locator(".span-notes").count() == 0
+    context.close()
+
+
+# ---- Counters and sampled stacks
+
+ORIGIN = 1_760_000_000_000_000_000
+
+
+def run_with_extras():
+    """A thread with spans, a device, counters with a peak, and stacks of two threads of which one has no spans."""
+    thread = {"kind": "thread", "process_id": 42, "process_name": "python", "clock_id": 0}
+    at = [ORIGIN + n * 1_000_000 for n in range(100)]
+    cache, power = {"track_id": 0, "name": "cache", "unit": "B"}, {"track_id": 2, "name": "power", "unit": "W"}
+    watts = [700.5 if n == 7777 else 300 + n % 7 for n in range(10_000)]
+    span, work = {"track_id": 0, "kind": "annotation", "dur_ns": 900_000}, {"track_id": 1, "device": 0, "stream": 7, "dur_ns": 700_000}
+    stack, weight = "main;forward", 1_000_000
+    return {
+        "schema": "neurolens.run-file/1",
+        "metadata": {"clocks": [{"kind": "unix", "base_unix_ns": 0}]},
+        "tracks": [
+            {**thread, "thread_id": 42, "thread_name": "main"}, {"kind": "stream", "device": 0, "stream": 7, "clock_id": 0},
+            {"kind": "other", "device": 0, "clock_id": 0}, {**thread, "thread_id": 43, "thread_name": "loader"},
+        ],
+        "spans": [{**span, "name": f"step {n}", "start_ns": one} for n, one in enumerate(at)],
+        "kernels": [{**work, "name": "gemm", "start_ns": one + 100_000} for one in at],
+        "counters": [
+            *({**power, "start_ns": ORIGIN + n * 10_000, "value": value} for n, value in enumerate(watts)),
+            *({**cache, "series": f"way {k}", "start_ns": one, "value": k + n} for n, one in enumerate(at) for k in range(14)),
+        ],
+        "samples": [
+            *({"track_id": 0, "start_ns": one, "stack": stack if n < 50 else f"{stack};mm", "weight": weight} for n, one in enumerate(at)),
+            *({"track_id": 3, "start_ns": one, "stack": "loader;<img src=x onerror=alert(1)>", "weight": weight} for one in at),
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def extra_runs(place, tmp_path_factory):  # noqa: F811
+    """Beside the runs of the place: one with all of it, and one that has counters alone."""
+    server, runs = place
+    alone = [{"name": "power", "unit": "W", "start_ns": 1000 + 2000 * n, "value": 3 + n} for n in range(2)]
+    files = {"extras": run_with_extras(), "counters_alone": {"schema": "neurolens.run-file/1", "counters": alone}}
+    for name, run in files.items():
+        path = tmp_path_factory.mktemp(name) / "run.json"
+        path.write_text(json.dumps(run))
+        runs[name] = server.neurolens.import_file(path)["run_id"]
+    return runs
+
+
+def range_of(one, title):
+    return one.page.locator(f'.titles [data-range="{title}"]').inner_text().replace("\u2009", " ")
+
+
+def sharp(one):
+    until(lambda: one.page.get_attribute("main", "data-sharp") == "true")
+
+
+def test_counters_are_rows_with_what_they_range_over_in_the_view(line, extra_runs):
+    one = line(run="extras")
+    until(lambda: range_of(one, "power") == "300 to 700.5 W")
+    counters = one.sql("SELECT count(DISTINCT (name, series)) AS n FROM counters")[0]["n"]
+    rows = len(one.ask()["rows"]) + 2  # strips of two threads
+    lines = lambda: int(one.page.get_attribute(".timeline", "data-lines"))  # noqa: E731
+    assert lines() == rows + 12 + len(["GPU 0", "python", "Counters", "More counters"]), "the rest is folded"
+    one.page.get_by_role("button", name="Fold all").click()
+    one.page.get_by_role("button", name="More counters").press("Enter")
+    until(lambda: lines() == 4 + counters - 12)
+    one = line(run="extras", query="?at=10000000-10040000&rows=power")
+    begin, end = ORIGIN + 10_000_000, ORIGIN + 10_040_000
+    held = f"SELECT min(value) AS low, max(value) AS high FROM counters WHERE name = 'power' AND start_ns BETWEEN {begin} AND {end}"
+    low, high = one.sql(held)[0].values()
+    until(lambda: range_of(one, "power") == f"{low:.0f} to {high:.0f} W")
+    one.press("g")
+    one.page.keyboard.type("10.022 ms")
+    one.press("Enter")
+    before = f"name = 'power' AND start_ns <= {ORIGIN + 10_022_000}"
+    value = one.sql(f"SELECT arg_max(value, start_ns) AS value FROM counters WHERE {before}")[0]["value"]
+    until(lambda: range_of(one, "power").endswith(f"; {value:.0f} W at the mark"))
+
+
+def test_the_cursor_says_the_value_of_a_counter_and_the_stack_of_a_sample(line, extra_runs):
+    one = line(run="extras")
+    until(lambda: range_of(one, "power") != "")
+    sharp(one)
+    stage, top = one.page.locator(".stage").bounding_box(), lambda title: one.page.locator(f'.titles [data-extra="{title}"]').bounding_box()
+    one.page.mouse.move(stage["x"] + stage["width"] / 4, top("power")["y"] + 8)
+    text = until(lambda: one.page.locator(".hover").inner_text())
+    assert text.startswith("power\n") and "W" in text
+    one.page.mouse.move(stage["x"] + stage["width"] * 0.75, top("main, sampled")["y"] + 8)
+    until(lambda: one.page.locator(".hover").inner_text().startswith("mm\n100.0"))
+    assert one.page.locator(".hover").inner_text().endswith("main\nforward\nmm")
+    one.page.mouse.move(stage["x"] + stage["width"] * 0.75, top("loader, sampled")["y"] + 8)
+    until(lambda: "<img src=x" in one.page.locator(".hover").inner_text())
+
+
+def test_an_area_tells_its_functions_and_counters_as_sql_does(line, extra_runs):
+    one = line(run="extras", query="?area=40000000-70000000")
+    one.page.wait_for_selector('.functions[data-ready="true"]')
+    rows = one.page.locator(".functions tbody tr").all_inner_texts()
+    shown = {name: int(count) for name, count, _ in (row.split("\t") for row in rows)}
+    inside = f"start_ns >= {ORIGIN + 40_000_000} AND start_ns < {ORIGIN + 70_000_000}"
+    counted = one.sql(f"SELECT string_split(stack, ';')[-1] AS leaf, count(*) AS n FROM samples WHERE {inside} GROUP BY 1")
+    assert shown == {row["leaf"]: row["n"] for row in counted}
+    one.page.wait_for_selector('.counters-of-area[data-ready="true"]')
+    power = one.page.locator(".counters-of-area tr", has_text="power").locator("td")
+    figures = "min(value) AS low, avg(value) AS mean, max(value) AS high"
+    low, mean, high = one.sql(f"SELECT {figures} FROM counters WHERE name = 'power' AND {inside}")[0].values()
+    exact = [float(power.nth(n).locator("[title]").get_attribute("title").split()[0]) for n in (2, 3, 4)]
+    assert exact == pytest.approx([low, mean, high])
+    sql = one.page.locator(".functions caption").get_by_role("button", name="Copy SQL").get_attribute("title")
+    assert len(one.sql(sql)) == len(shown)
+
+
+def test_an_area_of_a_strip_counts_its_thread_alone(line, extra_runs):
+    one = line(run="extras")
+    until(lambda: one.page.locator('.titles [data-extra="main, sampled"]').count() == 1)
+    sharp(one)
+    strip, stage = one.page.locator('.titles [data-extra="main, sampled"]').bounding_box(), one.page.locator(".stage").bounding_box()
+    y = strip["y"] + strip["height"] / 2
+    one.page.keyboard.down("Shift")
+    one.page.mouse.move(stage["x"] + 10, y)
+    one.page.mouse.down()
+    one.page.mouse.move(stage["x"] + stage["width"] / 3, y, steps=5)
+    one.page.mouse.up()
+    one.page.keyboard.up("Shift")
+    one.page.wait_for_selector('.functions[data-ready="true"]')
+    assert [row.split("\t")[0] for row in one.page.locator(".functions tbody tr").all_inner_texts()] == ["forward"]
+    assert one.page.locator(".area .scroll").count() == 0, "no row of spans was chosen"
+
+
+def test_a_counter_is_pinned_and_filtered_as_rows_are(line, extra_runs):
+    one = line(run="extras", query="?rows=power")
+    until(lambda: range_of(one, "power") != "")
+    assert one.page.locator(".titles li").count() == 2
+    one.page.locator(".titles .series .pin").focus()
+    one.press("Enter")
+    until(lambda: "pin" in one.parameters and one.page.locator(".titles li").first.get_attribute("class") == "pinned series")
+    again = line(run="extras", query=f"?{one.address.split('?')[1]}")
+    until(lambda: again.page.locator(".titles .pinned.series").count() == 1)
+
+
+def test_a_run_of_counters_alone_has_a_time_line(line, extra_runs):
+    one = line(run="counters_alone")
+    until(lambda: range_of(one, "power") == "3 to 4 W")
+    assert one.page.locator(".titles .series").count() == 1
+
+
+def test_a_run_without_counters_asks_for_none(line):
+    one = line()
+    sharp(one)
+    assert one.page.locator(".titles .series, .titles .stacks").count() == 0
+    assert one.page.locator(".titles li.group", has_text="Counters").count() == 0
+
+
+# ---- A step as a window
+
+
+def test_an_area_is_analysed_and_exported(line):
+    one = line()
+    steps = one.server.call("analyze", run=one.run).data["steps"]
+    if not steps or not steps["list"]:
+        pytest.skip("the run has no steps")
+    step, origin = steps["list"][0], one.ask()["origin_ns"]
+    begin = step["start_ns"] - origin
+    one = line(query=f"?area={begin + 1}-{begin + step['dur_ns'] - 1}")
+    link = one.page.locator(".area-window a", has_text="Perfetto")
+    assert one.server.get("/" + link.get_attribute("href")).status == 200
+    one.page.get_by_role("link", name="Analyze this stretch").click()
+    stretch = f"ns:{step['start_ns'] + 1}..{step['start_ns'] + step['dur_ns'] - 1}"
+    until(lambda: f"window={urllib.parse.quote(stretch, safe='')}" in one.address)
+    one.page.wait_for_selector(".verdict")
+    assert one.server.call("analyze", run=one.run, window=stretch).data["window"]["total_ns"] == step["dur_ns"] - 2
+    again = line(query=f"?area={begin + 1}-{begin + step['dur_ns'] - 1}")
+    again.page.get_by_role("link", name="all of").click()
+    until(lambda: f"window={step['window'].replace(':', '%3A')}" in again.address)
+    beyond = line(query=f"?area={begin - 1}-{begin + 1}")
+    beyond.page.wait_for_selector(".area-window")
+    assert beyond.page.get_by_role("link", name="all of").count() == 0
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", in_full([1280, 820], [820]))
+def test_extra_rows_are_fine(line, extra_runs, theme, width):
+    one = line(run="extras", query="?sel=s3&area=40000000-70000000", theme=theme, width=width)
+    until(lambda: one.selected)
+    one.page.wait_for_selector(".counters-of-area")
+    one.page.wait_for_selector(".functions")
+    one.page.wait_for_selector(".note-form")
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert one.page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+    assert_accessible(one.page)
+
+
+def test_new_keys_are_in_the_list(line):
+    one = line()
+    one.press("?")
+    one.page.wait_for_selector("dialog >> text=write a note on the selected span")

@@ -78,6 +78,7 @@ std::vector<Call> reading_calls(const Examples& e) {
       {"fingerprint", {{"run", e.one}}},
       {"similar", {{"run", e.one}, {"top", 1}}},
       {"timeline", {{"run", e.one}, {"what", "area"}}},
+      {"outliers", {{"where", {"set=fixed"}}, {"metric", "total_time"}}},
       {"trend", {{"where", {"set=fixed"}}, {"metric", "total_time"}}},
       {"runs", {{"where", {"set=fixed"}}}},
       {"runs", {{"where", {"set=fixed"}}, {"group", "format"}}},

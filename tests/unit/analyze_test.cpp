@@ -253,7 +253,11 @@ TEST(Windows, StepsAndNamesGiveWindows) {
   EXPECT_EQ(window_named("step:1", small.run, windows).value(), (IntervalSet{{100, 250}}));
   EXPECT_EQ(window_named("load", small.run, windows).value(), (IntervalSet{{10, 20}, {110, 130}}));
   EXPECT_EQ(window_named("whole", small.run, windows).value(), (IntervalSet{{0, 250}}));
-  for (const char* wrong : {"step:2", "step:", "step:-1", "step:1x", "prefill", "nothing"}) {
+  EXPECT_EQ(window_named("ns:40..60", small.run, windows).value(), (IntervalSet{{40, 60}}));
+  EXPECT_EQ(window_named("ns:-5..9999", small.run, windows).value(), (IntervalSet{{0, 250}}));
+  for (const char* wrong :
+       {"step:2", "step:", "step:-1", "step:1x", "prefill", "nothing", "ns:", "ns:1..", "ns:..1", "ns:5..5",
+        "ns:9..3", "ns:250..300", "ns:1..2..3", "ns:99999999999999999999..1"}) {
     const auto window = window_named(wrong, small.run, windows);
     ASSERT_FALSE(window) << wrong;
     EXPECT_EQ(window.error().code, ErrorCode::kNotFound);

@@ -1,13 +1,16 @@
 #include "analyze/load/windows.h"
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
+
+#include "base/decimal.h"
 
 namespace nl::analyze {
 namespace {
 
 using model::SpanKind;
+
+constexpr std::string_view kTimes = "ns:";
 
 std::vector<PhaseRange> find_phases(const Timeline& run, const PhaseNames& names) {
   std::vector<std::optional<Phase>> phases(run.names.size());
@@ -50,8 +53,24 @@ IntervalSet of_annotation(const Timeline& run, std::string_view name) {
 /// Parts outside may lie inside of its time: what ran between iterations that were measured one by one.
 IntervalSet steady_window(const Steady& steady) {
   std::vector<Interval> outside;
+  outside.reserve(steady.outside.size());
   for (const OutsidePart& part : steady.outside) outside.push_back(part.time);
   return subtract(union_of({steady.time}), union_of(std::move(outside)));
+}
+
+/// ns:BEGIN..END, as times are in the tables of the run; what lies outside of the capture has nothing to say.
+Result<IntervalSet> of_times(std::string_view name, Interval whole) {
+  const std::string_view times = name.substr(kTimes.size());
+  const size_t dots = times.find("..");
+  Interval asked{};
+  if (dots != std::string_view::npos && parse_int64(times.substr(0, dots), asked.begin) &&
+      parse_int64(times.substr(dots + 2), asked.end)) {
+    asked = {std::max(asked.begin, whole.begin), std::min(asked.end, whole.end)};
+    if (asked.begin < asked.end) return union_of({asked});
+  }
+  return Error{
+      ErrorCode::kNotFound, "there is no such window: " + std::string(name),
+      "the run has " + std::string(kTimes) + std::to_string(whole.begin) + ".." + std::to_string(whole.end)};
 }
 
 }  // namespace
@@ -66,16 +85,16 @@ Result<IntervalSet> window_named(const std::string& name, const Timeline& run, c
   if (name == "steady") return steady_window(windows.steady);
   if (name == "whole") return union_of({windows.whole});
   if (name.starts_with("step:")) {
-    size_t step = 0;
-    const auto [end, failed] = std::from_chars(name.data() + 5, name.data() + name.size(), step);
-    if (failed == std::errc() && end == name.data() + name.size() && step < windows.steps.list.size()) {
-      return union_of({windows.steps.list[step].time});
-    }
+    int64_t step = 0;
+    const bool is_number = parse_int64(std::string_view(name).substr(5), step);
+    if (is_number && step >= 0 && static_cast<size_t>(step) < windows.steps.list.size())
+      return union_of({windows.steps.list[static_cast<size_t>(step)].time});
     return Error{ErrorCode::kNotFound, "there is no such step: " + name,
                  windows.steps.list.empty()
                      ? "the run has no steps"
                      : "the run has step:0 to step:" + std::to_string(windows.steps.list.size() - 1)};
   }
+  if (name.starts_with(kTimes)) return of_times(name, windows.whole);
   for (const Phase phase : {Phase::kPrefill, Phase::kDecodeAll, Phase::kDecodeStep, Phase::kMixed}) {
     if (name != phase_name(phase)) continue;
     if (IntervalSet set = of_phase(windows, phase); !set.empty()) return set;
@@ -83,7 +102,8 @@ Result<IntervalSet> window_named(const std::string& name, const Timeline& run, c
   if (IntervalSet set = of_annotation(run, name); !set.empty()) return set;
   return Error{
       ErrorCode::kNotFound, "there is no such window: " + name,
-      "steady, whole, step:N, prefill, decode, decode_step, or the name of an annotation of the run"};
+      "steady, whole, step:N, ns:BEGIN..END, prefill, decode, decode_step, or the name of an annotation of "
+      "the run"};
 }
 
 }  // namespace nl::analyze

@@ -27,8 +27,8 @@ const EmbeddedFile* file_named(std::string_view name) {
 }
 
 // As web/src/app.tsx knows them.
-constexpr std::string_view kPages[] = {"/",      "/runs", "/compare", "/trend", "/similar",
-                                       "/flame", "/sql",  "/rules",   "/system"};
+constexpr std::string_view kPages[] = {"/",        "/runs",  "/compare", "/trend", "/outliers",
+                                       "/similar", "/flame", "/sql",     "/rules", "/system"};
 
 bool is_word(const std::string& step) {
   return !step.empty() && std::all_of(step.begin(), step.end(),

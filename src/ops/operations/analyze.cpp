@@ -20,7 +20,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "window": {"type": "string", "default": "steady",
-               "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
+               "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), ns:BEGIN..END (times as in the tables), prefill, decode, decode_step, or the name of an annotation"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows in each table"},
     "phase": {"type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},

@@ -31,7 +31,7 @@ constexpr char kParameters[] = R"({
                "enum": ["neurolens-json", "nlz", "chrome", "collapsed", "otlp", "perfetto", "pprof", "speedscope"],
                "description": "neurolens-json: one JSON document with the whole run; nlz: the run as it is, packed into one file; import reads both again; the others are for tools of that name, chrome for chrome://tracing and collapsed for flame graphs"},
     "window": {"type": "string",
-               "description": "only what touches this window: steady, whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
+               "description": "only what touches this window: steady, whole, step:N (from 0), ns:BEGIN..END (times as in the tables), prefill, decode, decode_step, or the name of an annotation"},
     "without": {"type": "array", "items": {"type": "string", "enum": ["labels", "notes"]},
                 "description": "nlz: leave out labels (and tags) or notes"},
     "derived": {"type": "boolean", "description": "nlz: also what was derived from the facts"},

@@ -7,7 +7,9 @@
 #include "base/call_control.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "ops/door.h"
 #include "ops/runs/run_report.h"
+#include "ops/site/site.h"
 #include "ops/text/text.h"
 #include "report/report_html.h"
 #include "report/report_json.h"
@@ -23,11 +25,14 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "run": {"x-run": true},
+    "more": {"type": "array", "items": {"type": "string"}, "x-positional": 2, "x-run": true, "description": "with --site: further runs"},
+    "site": {"type": "string", "x-host-path": true, "x-effect": "write",
+             "description": "write the pages of the web UI for these runs into this folder: a browser opens them without a server"},
     "format": {"type": "string", "default": "md,html,json", "description": "formats to write: md, html, json"},
     "output": {"type": "string", "x-short": "o", "x-host-path": true, "x-effect": "write",
                "description": "folder for the reports; created if it does not exist"},
     "window": {"type": "string", "default": "steady",
-               "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation"},
+               "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), ns:BEGIN..END (times as in the tables), prefill, decode, decode_step, or the name of an annotation"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10,
             "description": "rows in each table that does not show all"},
     "phase": {"type": "array", "items": {"type": "string"},
@@ -44,6 +49,9 @@ constexpr char kParameters[] = R"({
 constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id"],
   "properties": {"run_id": {"type": "string"}, "folder": {"type": "string"}, "files": {"type": "array"},
+                 "run_ids": {"type": "array", "items": {"type": "string"}, "description": "of a site"},
+                 "left_out": {"type": "array", "description": "of a site: time lines with too many spans, the shortest of which are left out",
+                   "items": {"type": "object", "required": ["run_id", "spans", "shorter_than_ns"]}},
                  "verified": {"type": "boolean"}, "differences": {"type": "array"},
                  "other_labels": {"type": "array", "description": "labels that changed since then; they are not figures"}}})";
 
@@ -117,7 +125,7 @@ Result<Outcome> write_reports(Context& context, const json& parameters) {
   outcome.data = {{"run_id", named.run_id}, {"folder", folder}, {"files", json::array()}};
   NL_CHECK(check_cancelled());
   for (const auto& [name, text] : documents_of(report, formats)) {
-    NL_CHECK(context.page_files.write(folder + "/" + name, text));
+    NL_CHECK(context.page_files.write(fmt::format("{}/{}", folder, name), text));
     outcome.data["files"].push_back({{"name", name}, {"bytes", text.size()}});
   }
   if (formats.contains("html"))
@@ -219,11 +227,46 @@ Result<Outcome> verify_report(Context& context, const json& parameters) {
   return outcome;
 }
 
+// ---- Pages without a server
+
+std::string without_slash(std::string folder) {
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  return folder;
+}
+
+Result<Outcome> write_pages(Context& context, const json& parameters) {
+  for (const char* other : {"output", "phase", "model_config", "peaks", "rules"}) {
+    if (parameters.contains(other))
+      return bad_input(fmt::format("--site has no {}", other), "it goes with reports, which have no --site");
+  }
+  json names = json::array({parameters["run"]});
+  for (const json& name : parameters.value("more", json::array())) names.push_back(name);
+  NL_TRY(const SiteRuns site, site_runs(context, names, {"steady", "whole", parameters["window"]}));
+  const std::string folder = without_slash(parameters["site"]);
+  NL_TRY(const WrittenSite written, write_site(context, site, asking(context), folder));
+  Outcome outcome;
+  outcome.data = {{"run_id", site.runs[0].run_id},
+                  {"run_ids", json::array()},
+                  {"folder", folder},
+                  {"files", json::array()},
+                  {"left_out", left_out_json(written)}};
+  for (const NamedRun& run : site.runs) outcome.data["run_ids"].push_back(run.run_id);
+  for (const WrittenFile& file : written.files)
+    outcome.data["files"].push_back({{"name", file.name}, {"bytes", file.bytes}});
+  outcome.warnings = left_out_warnings(written);
+  outcome.next.push_back(suggested("view", {{"runs", json::array({folder + "/index.html"})}}));
+  return outcome;
+}
+
 Result<Outcome> run(Context& context, const json& parameters) {
   if (parameters.contains("verify") == parameters.contains("run"))
     return bad_input("name a run, or a report with --verify", "{}", {report_to_folder()});
-  return parameters.contains("verify") ? verify_report(context, parameters)
-                                       : write_reports(context, parameters);
+  if (parameters.contains("verify")) return verify_report(context, parameters);
+  if (parameters.contains("site")) return write_pages(context, parameters);
+  if (parameters.contains("more"))
+    return bad_input("a report is of one run", "several go into one folder of pages: {}",
+                     {suggested("report", {{"run", "RUN"}, {"site", "DIR"}})});
+  return write_reports(context, parameters);
 }
 
 std::string text_of_check(const json& data, const TextStyle& style) {
@@ -234,10 +277,20 @@ std::string text_of_check(const json& data, const TextStyle& style) {
   return out;
 }
 
+std::string text_of_site(const json& data, const TextStyle& style) {
+  int64_t bytes = 0;
+  for (const json& file : data["files"]) bytes += file["bytes"].get<int64_t>();
+  return fmt::format("{}/index.html  {}\n", data["folder"].get<std::string>(),
+                     dim(fmt::format("{} in {}", bytes_text(bytes),
+                                     counted(static_cast<int64_t>(data["files"].size()), "file")),
+                         style));
+}
+
 std::string text(const Outcome& outcome, const TextStyle& style) {
   const json& data = outcome.data;
   if (data.contains("verified")) return text_of_check(data, style);
   std::string out;
+  if (data.contains("run_ids")) return text_of_site(data, style);
   for (const json& file : data["files"]) {
     out += fmt::format("{}/{}  {}\n", data["folder"].get<std::string>(), file["name"].get<std::string>(),
                        dim(bytes_text(file["bytes"]), style));
@@ -250,7 +303,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_report() {
   static constexpr Operation kOperation{
       .name = "report",
-      .summary = "Write the analysis of a run as Markdown, HTML and JSON, or check such a report",
+      .summary =
+          "Write the analysis of a run as Markdown, HTML and JSON, or its pages for a browser; check a "
+          "report",
       .use_when = "others should read where the time of a run went, or you must prove that a report is right",
       .not_when = "the terminal is enough: analyze",
       .example = R"({"run": "@latest", "output": "reports"})",

@@ -19,7 +19,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "window": {"type": "string",
-               "description": "what touches this window: steady, whole, step:N (from 0), prefill, decode, decode_step, or the name of an annotation, from the first to the last of that name"
+               "description": "what touches this window: steady, whole, step:N (from 0), ns:BEGIN..END (times as in the tables), prefill, decode, decode_step, or the name of an annotation, from the first to the last of that name"
 }
 , "track" : {
   "type" : "array",

@@ -8,7 +8,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "ops/gate/share.h"
+#include "ops/runs/history_parameters.h"
 #include "ops/runs/run_names.h"
+#include "ops/text/figure_text.h"
 #include "ops/text/text.h"
 #include "report/compare_words.h"
 #include "report/trend_plot.h"
@@ -50,42 +52,9 @@ constexpr Cut kCuts[] = {{"/groups/*/points", 0, kOldestFirst},
                          {"/groups/*/change_points", 1, kOldestFirst},
                          {"/groups"}};
 
-/// Without empty ones.
-std::vector<std::string> keys_of(const std::string& text) {
-  std::vector<std::string> keys = split(text, ',');
-  std::erase(keys, "");
-  return keys;
-}
-
-Result<RunFigure> figure_of(const json& parameters) {
-  const int asked =
-      static_cast<int>(parameters.contains("kernel")) + static_cast<int>(parameters.contains("class"));
-  if (asked > 1)
-    return Error{ErrorCode::kBadInput,
-                 "a trend shows one figure: use only one of --metric, --kernel and --class"};
-  if (parameters.contains("kernel")) return RunFigure::kernels(parameters["kernel"]);
-  if (parameters.contains("class")) return RunFigure::op_class(parameters["class"]);
-  return RunFigure::metric(parameters["metric"]);
-}
-
-Result<HistoryQuestion> history_question(const json& parameters) {
-  HistoryQuestion question;
-  for (const auto& text : parameters.value("where", std::vector<std::string>())) {
-    NL_TRY(auto condition, store::parse_condition(text));
-    question.where.push_back(std::move(condition));
-  }
-  for (const auto& tag : parameters.value("tag", std::vector<std::string>())) {
-    question.where.push_back({"tag", store::Comparison::kEqual, tag});
-  }
-  question.group_by = keys_of(parameters["group_by"]);
-  question.order = parameters["order"];
-  question.limit = parameters["limit"];
-  return question;
-}
-
 Result<TrendQuestion> trend_question(const json& parameters) {
-  NL_TRY(auto history, history_question(parameters));
-  NL_TRY(auto figure, figure_of(parameters));
+  NL_TRY(auto history, history_asked(parameters));
+  NL_TRY(auto figure, figure_asked(parameters));
   NL_TRY(const double threshold, parse_share("--threshold", parameters["threshold"]));
   stats::ChangePointOptions options;
   options.min_magnitude = threshold;
@@ -129,13 +98,6 @@ Result<Outcome> run(Context& context, const json& parameters) {
 }
 
 // ---- Text
-
-std::string value_text(double value, const std::string& unit) {
-  if (unit == "ns") return duration_text(std::llround(value));
-  if (unit == "B") return bytes_text(std::llround(value));
-  if (unit == "ratio") return percent_text(value);
-  return fmt::format("{:.5g} {}", value, unit);
-}
 
 /// Means of as many stretches as there is room for.
 std::vector<double> condensed(const std::vector<TrendPoint>& points, size_t room) {
@@ -185,8 +147,8 @@ std::string change_text(const TrendChange& change, const std::string& unit, cons
       change.alert ? std::string(compare::trend_meaning_name(change.meaning)) : "not yet sure";
   std::string out = fmt::format("  {} since run {} ({}): {} → {} ({}), p {:.2g}\n",
                                 change.alert ? bold(what, style) : dim(what, style), short_id(change.run_id),
-                                time_text(change.imported_at_ns), value_text(change.before, unit),
-                                value_text(change.after, unit), signed_share(change.ratio), change.p);
+                                time_text(change.imported_at_ns), figure_text(change.before, unit),
+                                figure_text(change.after, unit), signed_share(change.ratio), change.p);
   if (change.differences.empty()) out += dim("    nothing known differs from the run before\n", style);
   const auto room = static_cast<size_t>(std::max(style.width, 60)) - 4;
   for (const auto& difference : change.differences) {
@@ -199,9 +161,9 @@ std::string change_text(const TrendChange& change, const std::string& unit, cons
 std::string group_text(const TrendGroup& group, const std::string& unit, const TextStyle& style) {
   const auto& points = group.points;
   const auto room = static_cast<size_t>(std::clamp(style.width - 50, 20, 80));
-  std::string out = bold(group.title(", "), style) + "\n  " + sparkline(points, room);
+  std::string out = bold(compare::group_title(group.group, ", "), style) + "\n  " + sparkline(points, room);
   out += fmt::format("  {}, {} → {}\n", counted(static_cast<int64_t>(points.size()), "run"),
-                     value_text(points.front().value, unit), value_text(points.back().value, unit));
+                     figure_text(points.front().value, unit), figure_text(points.back().value, unit));
   for (const TrendChange& change : group.change_points) out += change_text(change, unit, style);
   if (group.silent) out += "  " + behind_column(*group.silent, 2, style) + "\n";
   return out;
@@ -210,7 +172,7 @@ std::string group_text(const TrendGroup& group, const std::string& unit, const T
 std::string text(const Outcome& outcome, const TextStyle& style) {
   constexpr size_t kShown = 20;
   const auto& trend = answer_of<Trend>(outcome);
-  const std::string silent = trend.silent ? report::sentence(*trend.silent) + ".\n" : "";
+  std::string silent = trend.silent ? report::sentence(*trend.silent) + ".\n" : "";
   if (trend.groups.empty()) return silent;
   std::string out = fmt::format("{}, runs in the order of {}\n", trend.figure.id,
                                 trend.order == "imported" ? "their import" : trend.order);

@@ -14,6 +14,7 @@
 #include "ops/runs/run_names.h"
 #include "ops/screen/browser.h"
 #include "ops/screen/page_folder.h"
+#include "ops/site/site.h"
 #include "ops/text/text.h"
 
 namespace nl::ops {
@@ -26,7 +27,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "runs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-run": true,
              "description": "a run (id, tag, @latest, @baseline:NAME, bundle folder or profile), two to compare, or a page"},
-    "file": {"type": "string", "x-host-path": true, "description": "write the page to this file, which works offline; open nothing"},
+    "file": {"type": "string", "x-host-path": true, "description": "write the pages with the time line to this one file, which a browser opens without a server; open nothing"},
     "offline": {"type": "boolean", "description": "open a page that works offline, instead of serving the pages until Ctrl+C"},
     "print": {"type": "boolean", "description": "write the offline page and print its path; open nothing"},
     "perfetto": {"type": "boolean", "description": "write a trace of the run for Perfetto instead, and print the line that opens it"},
@@ -40,6 +41,8 @@ constexpr char kResult[] = R"({
     "run_ids": {"type": "array", "items": {"type": "string"}, "description": "empty for a page that existed before"},
     "opened": {"type": "boolean"},
     "browser": {"type": ["string", "null"], "description": "the program that was started"},
+    "left_out": {"type": "array", "description": "with file: time lines with too many spans, the shortest of which are left out",
+      "items": {"type": "object", "required": ["run_id", "spans", "shorter_than_ns"]}},
     "fetch": {"type": ["string", "null"], "description": "if there is no screen here: the command that brings the page to yours"},
     "open_with": {"type": "string", "description": "with perfetto: the line that opens the trace"}
   }})";
@@ -110,15 +113,18 @@ Result<Page> page_of_two(Context& context, const std::string& folder, const json
   return page;
 }
 
+Error too_many() {
+  return Error{
+      ErrorCode::kBadInput,
+      "one run, or two to compare",
+      "more: {}, then {}",
+      {suggested("compare",
+                 {{"base", json::array({"RUN..."})}, {"new", json::array({"RUN..."})}, {"html", "FILE"}}),
+       suggested("view", {{"runs", json::array({"FILE"})}})}};
+}
+
 Result<Page> page_of(Context& context, const json& runs) {
-  if (runs.size() > 2)
-    return Error{
-        ErrorCode::kBadInput,
-        "one run, or two to compare",
-        "more: {}, then {}",
-        {suggested("compare",
-                   {{"base", json::array({"RUN..."})}, {"new", json::array({"RUN..."})}, {"html", "FILE"}}),
-         suggested("view", {{"runs", json::array({"FILE"})}})}};
+  if (runs.size() > 2) return too_many();
   if (runs.size() == 1 && context.host_paths && is_page(runs[0])) return page_of_file(runs[0]);
   NL_TRY(const std::string folder, page_folder(*context.environment));
   remove_old_pages(folder);
@@ -160,35 +166,45 @@ Result<void> show(const Context& context, json& data) {
   return {};
 }
 
-/// The page, also under the name that was asked for.
-Result<Page> with_file(Page page, const std::string& file) {
-  if (file.empty()) return page;
-  NL_TRY(const std::string bytes, read_file(page.path));
-  NL_CHECK(write_file_durably(file, bytes));
-  page.path = file;
-  return page;
-}
-
-Result<Outcome> run(Context& context, const json& parameters) {
-  const bool is_trace = parameters.value("perfetto", false);
-  const std::string window = parameters.value("window", "");
-  if (!is_trace && !window.empty()) return Error{ErrorCode::kBadInput, "--window goes with --perfetto alone"};
-  const std::string file = parameters.value("file", "");
-  NL_TRY(Page made,
-         is_trace ? trace_of_run(context, parameters["runs"], window) : page_of(context, parameters["runs"]));
-  NL_TRY(const Page page, with_file(std::move(made), file));
+Outcome outcome_of(const Page& page) {
   Outcome outcome;
   outcome.data = {{"page", page.path},
                   {"run_ids", page.run_ids},
                   {"opened", false},
                   {"browser", nullptr},
                   {"fetch", nullptr}};
+  return outcome;
+}
+
+/// All pages of the runs in one file.
+Result<Outcome> write_file(Context& context, const json& runs, const std::string& path) {
+  if (runs.size() > 2) return too_many();
+  NL_TRY(const SiteRuns site, site_runs(context, runs, {"steady", "whole"}));
+  NL_TRY(const WrittenSite written, write_site_file(context, site, asking(context), path));
+  Page page{path};
+  for (const NamedRun& run : site.runs) page.run_ids.push_back(run.run_id);
+  Outcome outcome = outcome_of(page);
+  outcome.data["left_out"] = left_out_json(written);
+  outcome.warnings = left_out_warnings(written);
+  return outcome;
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  const bool is_trace = parameters.value("perfetto", false);
+  const std::string window = parameters.value("window", "");
+  if (!is_trace && !window.empty()) return Error{ErrorCode::kBadInput, "--window goes with --perfetto alone"};
+  if (is_trace && parameters.contains("file"))
+    return Error{ErrorCode::kBadInput, "--file writes pages, and --perfetto a trace"};
+  if (parameters.contains("file")) return write_file(context, parameters["runs"], parameters["file"]);
+  NL_TRY(const Page page,
+         is_trace ? trace_of_run(context, parameters["runs"], window) : page_of(context, parameters["runs"]));
+  Outcome outcome = outcome_of(page);
   if (is_trace) {
     NL_TRY(const auto browser, browser_command(*context.environment, page.path));
     if (browser.empty())
       outcome.data["fetch"] = fetch_line(*context.environment, page.path, context.principal);
     outcome.data["open_with"] = "trace_processor --httpd " + page.path;
-  } else if (file.empty() && !parameters.value("print", false)) {
+  } else if (!parameters.value("print", false)) {
     NL_CHECK(show(context, outcome.data));
   }
   return outcome;
@@ -229,7 +245,8 @@ const Operation& operation_view() {
       .use_when =
           "you want to look at a run: its pages are served to this machine alone until Ctrl+C; over ssh "
           "it says how to get them to your screen",
-      .not_when = "others are to look too: serve; you want one file to send: --file, report",
+      .not_when =
+          "others are to look too: serve; you want something to send: --file; something to read: report",
       .example = R"({"runs": ["@latest"]})",
       .parameters = kParameters,
       .result = kResult,

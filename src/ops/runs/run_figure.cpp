@@ -43,16 +43,10 @@ Known<double> kernel_time(const json& measures, const std::string& part) {
 }
 
 Known<double> class_time(const json& measures, const std::string& name) {
-  double total = 0;
-  bool any = false;
-  for (const json& device : measures["devices"]) {
-    const auto it = device["classes"].find(name);
-    if (it == device["classes"].end() || !it->is_number()) continue;
-    any = true;
-    total += it->get<double>();
-  }
-  if (!any) return Absent{"the run has no kernel of this class"};
-  return total / steps_of(measures);
+  const Times times = class_times(measures);
+  const auto found = times.find(name);
+  if (found == times.end()) return Absent{"the run has no kernel of this class"};
+  return found->second;
 }
 
 Error unknown(const std::string& what, const std::string& name, const std::string& hint,
@@ -65,6 +59,18 @@ Error unknown(const std::string& what, const std::string& name, const std::strin
 double steps_of(const json& measures) {
   const json& count = measures["steps"]["count"];
   return count.is_number() ? std::max(1.0, count.get<double>()) : 1;
+}
+
+Times class_times(const json& measures) {
+  Times times;
+  for (const json& device : measures["devices"]) {
+    for (const auto& [name, total_ns] : device["classes"].items()) {
+      if (total_ns.is_number()) times[name] += total_ns.get<double>();
+    }
+  }
+  const double steps = steps_of(measures);
+  for (auto& [name, ns] : times) ns /= steps;
+  return times;
 }
 
 Result<RunFigure> RunFigure::metric(const std::string& id) {

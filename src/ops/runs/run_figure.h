@@ -2,6 +2,7 @@
 // One figure of a run, chosen by name: a metric, the time of a step, or the time of kernels by name or class.
 // It is read from the stored measures of the run, so that questions about many runs are fast.
 
+#include <map>
 #include <string>
 
 #include "base/json.h"
@@ -43,5 +44,10 @@ class RunFigure {
 
 /// Steps of the run, 1 if it has none: what sums are divided by.
 double steps_of(const nlohmann::json& measures);
+
+using Times = std::map<std::string, double>;  ///< ns, by name
+
+/// Kernels of each class, per step where the run has steps, over all devices.
+Times class_times(const nlohmann::json& measures);
 
 }  // namespace nl::ops

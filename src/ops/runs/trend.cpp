@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compare/comparability.h"
+#include "ops/runs/history_parameters.h"
 #include "ops/runs/run_measures.h"
 #include "ops/runs/trend_silence.h"
 #include "stats/rank_test.h"
@@ -169,13 +170,6 @@ std::vector<TrendWork> moved_work(const Context& context, const store::Ledger& l
 
 // ---- One group
 
-compare::TrendMeaning meaning_of(const stats::ChangePoint& point, const RunFigure& figure) {
-  using compare::TrendMeaning;
-  if (figure.direction() == "none" || point.after == point.before) return TrendMeaning::kChanged;
-  return (point.after > point.before) == (figure.direction() == "lower") ? TrendMeaning::kWorse
-                                                                         : TrendMeaning::kBetter;
-}
-
 TrendChange change_of(const stats::ChangePoint& change, const std::vector<Point>& points,
                       const RunFigure& figure) {
   const RunRow& began = *points[change.at].run;
@@ -189,7 +183,7 @@ TrendChange change_of(const stats::ChangePoint& change, const std::vector<Point>
   if (change.before != 0) out.ratio = change.after / change.before;
   out.p = stats::rounded_p(change.p);
   out.alert = change.alert;
-  out.meaning = meaning_of(change, figure);
+  out.meaning = compare::trend_meaning(change.before, change.after, figure.direction());
   return out;
 }
 
@@ -242,15 +236,6 @@ class GroupTrend {
   std::vector<stats::ChangePoint> changes_;
 };
 
-std::map<std::string, std::optional<std::string>> values_of(const RunGroupHistory& group,
-                                                            const std::vector<std::string>& keys) {
-  std::map<std::string, std::optional<std::string>> values;
-  for (size_t i = 0; i < keys.size(); i++) {
-    values[keys[i]] = group.values[i].empty() ? std::nullopt : std::optional(group.values[i]);
-  }
-  return values;
-}
-
 compare::TrendSummary summary_of(const std::vector<Point>& points) {
   std::vector<double> values;
   values.reserve(points.size());
@@ -276,7 +261,7 @@ Result<compare::Trend> trend_of(Context& context, store::Ledger& ledger, const T
   for (const RunGroupHistory& group : history.groups) {
     NL_TRY(auto points, values.of(group));
     if (points.empty()) continue;
-    TrendGroup out{values_of(group, question.history.group_by), summary_of(points), {}, {}, {}};
+    TrendGroup out{group_values(group, question.history.group_by), summary_of(points), {}, {}, {}};
     const GroupTrend found(context, ledger, question, std::move(points));
     out.points = found.points();
     out.change_points = found.changes(explained);

@@ -1,7 +1,19 @@
-// The parts of answers that pages show. They are checked against the server's OpenAPI document by a test.
+// The parts of answers that several pages show. The server's own schemas give the types (schema.d.ts, written by tools/check --fix): what may be
+// absent in an answer cannot be shown as a number. Types that are written by hand say so; the schemas of those answers name too few fields.
+
+import type { components } from "./schema";
 
 export type Whole = number | bigint;
 
+/** Times since 1970 need more than the 53 bits of a number (see exact_json.ts). */
+type Exact<T> = { [K in keyof T]: K extends AbsoluteTime ? Whole | Extract<T[K], null> : Exact<T[K]> };
+type AbsoluteTime = "start_ns" | "host_start_ns" | "origin_ns" | "until_ns" | `${string}_at_ns`;
+
+type Schemas = components["schemas"];
+/** What an operation answers. */
+export type AnswerOf<Operation extends keyof Schemas> = Exact<Schemas[Operation]>;
+
+/** By hand. */
 export interface RunRow {
   run_id: string;
   file_names: string;
@@ -12,123 +24,50 @@ export interface RunRow {
   kernels: number;
   records: number;
   dropped: number;
-  imported_at_ns: Whole;
+  bundle_bytes: number;
+  imported_at_ns: Whole | null; // null: in a file, which does not keep it
   labels: Record<string, string>;
   tags: string[];
 }
 
-export interface Runs {
+/** By hand. */
+export interface Facet {
+  key: string;
+  distinct: number;
+  without: number;
+  values: { value: string; runs: number }[];
+}
+
+export interface RunList {
   runs: RunRow[];
   total: number;
   matching: number;
-  facets?: { key: string; distinct: number; without: number; values: { value: string; runs: number }[] }[];
+  facets?: Facet[];
 }
 
-export interface TimelineTrack {
-  track: number;
-  title: string;
-  process: string;
-  kind: string;
-  device: number | null;
-  stream: number | null;
-  rank: number | null;
+export type Cell = string | number | bigint | boolean | null;
+
+/** By hand: a cell is of any type. */
+export interface QueryRows {
+  columns: string[];
+  rows: Cell[][];
+  truncated: boolean;
+  rows_left_out: number;
 }
 
-export interface TimelineRow {
-  row: number;
-  track: number;
-  depth: number;
-  lane: number;
-  spans: number;
-  busy_ns: number;
-}
+type Timeline = Schemas["timeline"];
+/** What `timeline` answers always, and these fields to what was asked for; `origin_ns` is the only time that is not since the origin. */
+type TimelineAnswer<Field extends keyof Timeline> = Required<Pick<Timeline, Field>> & { run_id: string; origin_ns: Whole };
 
-export interface TimelineRows {
-  run_id: string;
-  origin_ns: Whole;
-  begin_ns: number;
-  end_ns: number;
-  spans: number;
-  not_placed: number;
-  tracks: TimelineTrack[];
-  rows: TimelineRow[];
-}
+/** What is not known of it is null, and never left out. */
+export type TimelineTrack = Required<Required<Timeline>["tracks"][number]>;
+export type TimelineRow = Omit<Required<Timeline>["rows"][number], "begin_ns" | "end_ns">;
+export type TimelineRows = TimelineAnswer<"begin_ns" | "end_ns" | "spans" | "not_placed"> & { tracks: TimelineTrack[]; rows: TimelineRow[] };
+export type SpanFound = Schemas["timeline_span"];
+export type SearchAnswer = Required<Pick<Timeline, "count" | "next" | "previous">>;
 
-export interface SpanFound {
-  row: number;
-  table: string;
-  id: number;
-  name: string;
-  start_ns: number;
-  dur_ns: number;
-}
-
-export interface SearchAnswer {
-  count: number;
-  next: SpanFound | null;
-  previous: SpanFound | null;
-}
-
-/** A figure, or why there is none: it cannot be shown as a number by mistake. */
+/** A figure, or why there is none: it cannot be shown as a number by mistake. By hand. */
 export type Known = { value: number } | { absent_reason: string };
 
-export interface AreaName {
-  name: string;
-  count: number;
-  sum_ns: number;
-  union_ns: Known;
-  mean_ns: number;
-  min_ns: number;
-  max_ns: number;
-}
-
-export interface AreaAnswer {
-  count: number;
-  sum_ns: number;
-  by_name: AreaName[];
-  not_shown: number;
-}
-
-export interface Suggestion {
-  text: string;
-  gain_ns?: number | null;
-  at_most?: boolean;
-}
-
-export interface Finding {
-  rule: string;
-  title: string;
-  confidence: string;
-  device: number | null;
-  rank: number | null;
-  at_stake_ns: number | null;
-  evidence: { text: string; value?: number; unit?: string; absent?: string }[];
-  suggestions: Suggestion[];
-}
-
-export interface Device {
-  device: number;
-  rank: number | null;
-  name: string;
-  window_ns: number;
-  compute_ns: number;
-  exposed_comm_ns: number;
-  exposed_copy_ns: number;
-  idle_ns: number;
-  idle_causes: Record<string, number>;
-  classes: Record<string, number>;
-  longest_gaps: { start_ns: Whole; dur_ns: number; cause: string; host_span: string | null }[];
-}
-
-export interface Analysis {
-  run_id: string;
-  window: { name: string; why: string; total_ns: number };
-  devices: Device[];
-  limiters: { what: string; words: string; share: number; time_ns: number; device: number | null }[];
-  findings: Finding[];
-  notes: { id: string; text: string }[];
-  steps: { count: number; list: { label: string; start_ns: Whole; dur_ns: number; window: string }[] } | null;
-  top_kernels: { name: string; label: string; class: string; calls: number; total_ns: number; share: number; longest_row: number | null }[];
-  top_ops: { name: string; calls: number; device_ns: number; share: number }[];
-  undecided: string | null;
-}
+export type AreaName = Omit<Required<Timeline>["by_name"][number], "union_ns"> & { union_ns: Known };
+export type AreaAnswer = Required<Pick<Timeline, "count" | "sum_ns" | "not_shown">> & { by_name: AreaName[] };

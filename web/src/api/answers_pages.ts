@@ -1,25 +1,10 @@
 // The parts of answers that the pages over many runs show.
 
-import type { Known, RunRow, Whole } from "./answers";
+import type { AnswerOf, Whole } from "./answers";
 
-export interface ListedRun extends RunRow {
-  bundle_bytes: number;
-}
+export type { Facet, Known, QueryRows, RunList, RunRow as ListedRun } from "./answers";
 
-export interface Facet {
-  key: string;
-  distinct: number;
-  without: number;
-  values: { value: string; runs: number }[];
-}
-
-export interface RunList {
-  runs: ListedRun[];
-  total: number;
-  matching: number;
-  facets?: Facet[];
-}
-
+/** By hand. */
 export interface Baseline {
   name: string;
   run_id: string;
@@ -28,6 +13,7 @@ export interface Baseline {
   user: string;
 }
 
+/** By hand: no answer of an operation. */
 export interface Job {
   job_id: string;
   state: "queued" | "running" | "done" | "failed" | "cancelled";
@@ -35,127 +21,30 @@ export interface Job {
   answer?: { data?: { run_id?: string; runs?: { run_id: string }[] }; error?: { code: string; message: string; hint?: string } };
 }
 
+/** By hand: no answer of an operation. */
 export interface Upload {
   upload_id: string;
   files: { name: string; bytes: number; received: number }[];
 }
 
-export interface Side {
-  run_id: string;
-  runs: string[];
-  files: string[];
-  unit: string;
-  units: number;
-  window: string;
-}
+export type Comparison = AnswerOf<"compare">;
+export type Part = Pick<Comparison["parts"][number], "kind" | "name" | "words" | "base_ns" | "new_ns" | "delta_ns">;
+export type Change = Comparison["changes"][number];
+export type NamedChange = Comparison["ops"][number];
 
-export interface Part {
-  kind: string;
-  name: string;
-  words: string;
-  base_ns: number;
-  new_ns: number;
-  delta_ns: number;
-}
+export type Trend = AnswerOf<"trend">;
+export type TrendGroup = Trend["groups"][number];
+export type ChangePoint = TrendGroup["change_points"][number];
 
-export interface WorkSide {
-  time_ns: number;
-  calls_per_unit: number;
-  names: string[];
-}
+export type Outliers = AnswerOf<"outliers">;
+export type OutlierGroup = Outliers["groups"][number];
+export type Outlier = OutlierGroup["outliers"][number];
 
-export interface Change {
-  name: string;
-  kind: string;
-  class: string;
-  op: string | null;
-  delta_ns: number;
-  base: WorkSide | null;
-  new: WorkSide | null;
-}
+export type Similar = AnswerOf<"similar">;
+export type SimilarRun = Similar["runs"][number];
+export type Dimension = SimilarRun["dimensions"][number];
 
-export interface NamedChange {
-  name: string;
-  base_ns: number;
-  new_ns: number;
-  delta_ns: number;
-  base_calls: number;
-  new_calls: number;
-}
-
-export interface Comparison {
-  sentence: string;
-  verdict: string;
-  mode: string;
-  reasons: string[];
-  remarks: string[];
-  delta_ns: number;
-  unit: string;
-  base: Side;
-  new: Side;
-  parts: Part[];
-  changes: Change[];
-  ops: NamedChange[];
-  modules: NamedChange[];
-  differences: string[];
-  comparability: { score: number; floor: number; factors: { name: string; base: string | null; new: string | null; state: string; words: string | null }[] };
-  not_shown: { rows: number; delta_ns: number };
-}
-
-export interface ChangePoint {
-  at: number;
-  run_id: string;
-  previous_run_id: string;
-  before: number;
-  after: number;
-  ratio: number | null;
-  p: number;
-  alert: boolean;
-  meaning: "worse" | "better" | "changed";
-  differences: { what: string; lasts: boolean }[];
-  work: { kind: string; name: string; before_ns: number; after_ns: number; delta_ns: number }[] | null;
-}
-
-export interface TrendGroup {
-  group: Record<string, string | null>;
-  summary: { n: number; min: number; median: number; max: number };
-  points: { run_id: string; imported_at_ns: Whole; value: number }[];
-  change_points: ChangePoint[];
-  silent: string | null;
-}
-
-export interface Trend {
-  alerts: number;
-  figure: { id: string; unit: string; direction: string };
-  order: string;
-  groups: TrendGroup[];
-}
-
-export interface Dimension {
-  id: string;
-  name: string;
-  part: string | null;
-  here: number;
-  there: number;
-  distance: number;
-  agrees: boolean;
-}
-
-export interface SimilarRun {
-  run_id: string;
-  file_names: string;
-  labels: Record<string, string>;
-  distance: number;
-  dimensions: Dimension[];
-  not_compared: { id: string; name: string; missing_here: string | null; missing_there: string | null }[];
-}
-
-export interface Similar {
-  run_id: string;
-  runs: SimilarRun[];
-  not_comparable: number;
-}
-
+/** By hand. */
 export interface RuleRow {
   id: string;
   title: string;
@@ -166,6 +55,7 @@ export interface RuleRow {
   version: number;
 }
 
+/** By hand. */
 export interface Rule extends RuleRow {
   at_stake: string | null;
   evidence: { text: string; of: string; unit: string }[];
@@ -173,6 +63,7 @@ export interface Rule extends RuleRow {
   references: string[];
 }
 
+/** By hand. */
 export interface Table {
   name: string;
   doc: string;
@@ -180,17 +71,5 @@ export interface Table {
   columns: { name: string; type: string; unit: string; doc: string }[];
 }
 
-export interface QueryRows {
-  columns: string[];
-  rows: unknown[][];
-  truncated?: boolean;
-  rows_left_out?: number;
-}
-
-export type Listed = { value: string[] } | { absent_reason: string };
-export interface System {
-  software: Record<string, { value: string } | { absent_reason: string }>;
-  dependencies: { issues: Listed; missing: Listed; outdated: Listed; warnings: Listed; checked: number; not_checked: number };
-}
-
-export type { Known };
+export type System = AnswerOf<"system">;
+export type Listed = System["dependencies"]["issues"];

@@ -1,40 +1,19 @@
-// The parts of `analyze` and `query` that the time line shows.
+// The parts of `analyze` that the time line shows.
 
-import type { Whole } from "./answers";
+import type { AnswerOf, Cell, QueryRows } from "./answers";
 
-export interface StepOnDevice {
-  device: number | string | null;
-  rank: number | null;
-  busy_ns: number;
-  window_ns: number;
-}
+type Analysis = AnswerOf<"analyze">;
+type Device = Analysis["devices"][number];
+type Step = Analysis["steps"]["list"][number];
 
-export interface AnalysedStep {
-  label: string | null;
-  phase: string | null;
-  window: string;
-  start_ns: Whole;
-  dur_ns: number;
-  devices: StepOnDevice[];
-}
-
-export interface AnalysedGap {
-  start_ns: Whole;
-  dur_ns: number;
-  cause: string;
-  host_span: string | null;
-}
+export type StepOnDevice = Pick<Step["devices"][number], "device" | "rank" | "busy_ns" | "window_ns">;
+export type AnalysedStep = Pick<Step, "label" | "phase" | "window" | "start_ns" | "dur_ns"> & { devices: StepOnDevice[] };
+export type AnalysedGap = Pick<Device["longest_gaps"][number], "start_ns" | "dur_ns" | "cause" | "host_span">;
 
 export interface TimelineAnalysis {
-  window: { outside: { what: string; why: string; start_ns: Whole; dur_ns: number }[] };
-  steps: { count: number; source: string; list: AnalysedStep[] } | null;
-  devices: { device: number | string | null; rank: number | null; longest_gaps: AnalysedGap[] }[];
+  window: { outside: Pick<Analysis["window"]["outside"][number], "what" | "why" | "start_ns" | "dur_ns">[] };
+  steps: { count: number; source: string; list: AnalysedStep[] };
+  devices: (Pick<Device, "device" | "rank"> & { longest_gaps: AnalysedGap[] })[];
 }
 
-export type Cell = string | number | bigint | boolean | null;
-
-export interface QueryAnswer {
-  columns: string[];
-  rows: Cell[][];
-  rows_left_out: number;
-}
+export type { Cell, QueryRows as QueryAnswer };

@@ -1,5 +1,7 @@
 // Asks the server, as the command line would: an operation and its parameters; `data` of its envelope comes back.
 
+import { OFFLINE } from "../offline/mode";
+import { recordedEnvelope, wholeLines } from "../offline/recorded";
 import { parseExact } from "./exact_json";
 
 export type Parameters = Record<string, unknown>;
@@ -22,10 +24,22 @@ export interface Answer<T> {
 }
 
 export async function ask<T>(operation: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<Answer<T>> {
+  const envelope = OFFLINE ? await recordedEnvelope(operation, parameters) : await sentEnvelope(operation, parameters, signal);
+  if (envelope["error"] !== undefined) throw errorOf(envelope, 0);
+  return { data: envelope["data"] as T, warnings: texts(envelope["warnings"]), next: texts(envelope["next"]) };
+}
+
+async function sentEnvelope(operation: string, parameters: Parameters, signal?: AbortSignal): Promise<Record<string, unknown>> {
   const response = await send(operation, parameters, signal);
   const envelope = envelopeOf(await response.text(), response.status);
-  if (envelope["error"] !== undefined || !response.ok) throw errorOf(envelope, response.status);
-  return { data: envelope["data"] as T, warnings: texts(envelope["warnings"]), next: texts(envelope["next"]) };
+  if (!response.ok) throw errorOf(envelope, response.status);
+  return envelope;
+}
+
+/** A text that is no JSON. */
+export async function askText(operation: string, parameters: Parameters, signal?: AbortSignal): Promise<string> {
+  if (OFFLINE) return wholeLines((await ask<string>(operation, parameters)).data);
+  return new TextDecoder().decode(await askBytes(operation, parameters, signal));
 }
 
 /** The bytes of an answer that is no JSON. */
@@ -85,6 +99,7 @@ export interface Caller {
 
 /** Who asks, and what they may do. */
 export async function askCaller(signal?: AbortSignal): Promise<Caller> {
+  if (OFFLINE) return { name: "", project: "", may: "read", can_sign_out: false };
   const response = await fetch("api/v1/caller", { signal: signal ?? null, credentials: "same-origin" });
   const answer = envelopeOf(await response.text(), response.status);
   if (!response.ok) throw errorOf(answer, response.status);

@@ -9,7 +9,7 @@ export function shortened(name: string, most: number): string {
 
 /** Without what cannot be seen or changes the direction of other text. */
 export function visible(name: string): string {
-  return name.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "\ufffd");
+  return name.replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu, "\ufffd");
 }
 
 export function shown(name: string, most = 80): string {

@@ -2,11 +2,12 @@
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import { Link, useLocation, useSearchParams } from "wouter";
+import { Link, useLocation } from "wouter";
 import { ask } from "../api/ask";
 import type { Change, Comparison, NamedChange } from "../api/answers_pages";
 import { shown } from "../format/names";
 import { duration, exactNs, grouped, percent, signedDuration } from "../format/numbers";
+import { useAddress } from "../parts/address";
 import { CopyAs, shellWord } from "../parts/copy_as";
 import { Absent, Time } from "../parts/figure";
 import { Empty, Failure, Waiting } from "../parts/state";
@@ -23,19 +24,7 @@ const VERDICTS: Record<string, string> = {
 const listOf = (text: string | null): string[] => (text ?? "").split(",").filter(Boolean);
 
 function useCompareAddress() {
-  const [search, setSearch] = useSearchParams();
-  const set = (changes: Record<string, string>, replace = false) =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        for (const [name, value] of Object.entries(changes)) {
-          if (value) after.set(name, value);
-          else after.delete(name);
-        }
-        return after;
-      },
-      { replace },
-    );
+  const [search, set] = useAddress();
   return {
     base: listOf(search.get("base")), other: listOf(search.get("new")), window: search.get("window") ?? "auto",
     isShort: search.get("all") !== "1", by: search.get("by") ?? "work", set,
@@ -104,7 +93,7 @@ function SideChoice({ title, ids, set }: { title: string; ids: string[]; set: (i
       {ids.map((id) => (
         <span className="pin" key={id}>
           <RunName id={id} />
-          <button className="plain" aria-label={`Remove ${id} from ${title}`} onClick={() => set(ids.filter((one) => one !== id))}>
+          <button className="plain" aria-label={`Remove ${shown(id, 64)} from ${title}`} onClick={() => set(ids.filter((one) => one !== id))}>
             ✕
           </button>
         </span>
@@ -119,15 +108,15 @@ function SideChoice({ title, ids, set }: { title: string; ids: string[]; set: (i
 
 function Verdict({ data, base, other, window }: { data: Comparison; base: string[]; other: string[]; window: string }): ReactNode {
   const command = ["neurolens compare", `--base ${base.map(shellWord).join(" ")}`, `--new ${other.map(shellWord).join(" ")}`,
-    ...(window === "auto" ? [] : [`--window ${window}`])].join(" ");
+    ...(window === "auto" ? [] : [`--window ${shellWord(window)}`])].join(" ");
   return (
     <section className="verdict" aria-label="Verdict">
       <p>
-        <span className={`badge ${data.verdict}`}>{VERDICTS[data.verdict] ?? data.verdict}</span> <strong>{data.sentence}</strong>
+        <span className={`badge ${data.verdict}`}>{VERDICTS[data.verdict] ?? data.verdict}</span> <strong>{shown(data.sentence, 1000)}</strong>
       </p>
       {[...data.reasons, ...data.remarks].map((reason) => (
         <p className="hint" key={reason}>
-          {reason}
+          {shown(reason, 1000)}
         </p>
       ))}
       <p>
@@ -371,8 +360,8 @@ function NamedTable({ rows, title }: { rows: NamedChange[]; title: string }): Re
       <tbody>
         {rows.map((row) => (
           <tr key={row.name}>
-            <td className="mono" title={row.name}>
-              {shown(row.name, 90)}
+            <td className="mono" title={row.name ?? undefined}>
+              {row.name === null ? <Absent reason={`work of no ${title.toLowerCase()}`} /> : shown(row.name, 90)}
             </td>
             <td className="number">{row.base_calls > 0 ? <Time ns={row.base_ns} /> : <Absent reason="it is not in the base" />}</td>
             <td className="number">{row.new_calls > 0 ? <Time ns={row.new_ns} /> : <Absent reason="it is not in the new run" />}</td>

@@ -2,10 +2,11 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
-import { Link, useSearchParams } from "wouter";
-import { askBytes } from "../api/ask";
+import { Link } from "wouter";
+import { askText } from "../api/ask";
 import { hash, shown } from "../format/names";
 import { duration, exactNs, percent, signedDuration } from "../format/numbers";
+import { useAddress } from "../parts/address";
 import { CopyAs, shellWord } from "../parts/copy_as";
 import { Absent, Time } from "../parts/figure";
 import { Empty, Failure, Waiting } from "../parts/state";
@@ -16,7 +17,7 @@ import { RunName, RunPicker } from "./runs/picker";
 const ROW = 20;
 
 export default function FlamePage(): ReactNode {
-  const [search, setSearch] = useSearchParams();
+  const [search, set] = useAddress();
   const run = search.get("run") ?? "@latest";
   const base = search.get("base");
   const stacks = useQuery({
@@ -24,22 +25,10 @@ export default function FlamePage(): ReactNode {
     gcTime: 60_000,
     queryFn: async ({ signal }) => {
       const asked = base ? { run: base, against: run } : { run };
-      const roots = readStacks(new TextDecoder().decode(await askBytes("export", { ...asked, format: "collapsed" }, signal)), base !== null);
+      const roots = readStacks(await askText("export", { ...asked, format: "collapsed" }, signal), base !== null);
       return base ? withPairedDevices(roots) : roots;
     },
   });
-  const set = (changes: Record<string, string | null>, replace = false) =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        for (const [name, value] of Object.entries(changes)) {
-          if (value) after.set(name, value);
-          else after.delete(name);
-        }
-        return after;
-      },
-      { replace },
-    );
   const command = base ? `neurolens export ${shellWord(base)} --format collapsed --against ${shellWord(run)}`
     : `neurolens export ${shellWord(run)} --format collapsed`;
   return (

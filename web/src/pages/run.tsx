@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import type { Shown } from "../api/answers_run";
 import { shown } from "../format/names";
 import { grouped } from "../format/numbers";
-import { CopyAs } from "../parts/copy_as";
+import { CopyAs, shellWord } from "../parts/copy_as";
 import { Waiting } from "../parts/state";
 import { STEADY, useShown, useWindow } from "./run/asked";
 import "../style_run.css";
@@ -78,7 +78,7 @@ export function RunHead({ id, at }: { id: string; at: string }): ReactNode {
             {shown(tag, 24)}
           </span>
         ))}
-        <CopyAs ways={{ id, command: `neurolens ${command}${command.startsWith("analyze") && query ? ` --window ${window}` : ""}`, link: location.href }} />
+        <CopyAs ways={{ id, command: `neurolens ${command}${command.startsWith("analyze") && query ? ` --window ${shellWord(window)}` : ""}`, link: location.href }} />
       </p>
       {lost.length > 0 ? (
         <p className="banner" role="note">
@@ -91,6 +91,8 @@ export function RunHead({ id, at }: { id: string; at: string }): ReactNode {
             {name}
           </Link>
         ))}
+        <Link href={`/flame?run=${id}`}>Flame</Link>
+        <Link href={`/similar?run=${id}`}>Similar</Link>
         <Link href={`/sql?run=${id}`}>SQL</Link>
       </nav>
     </header>

@@ -4,6 +4,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState, type ReactNode } from "react";
 import { useSearchParams } from "wouter";
 import { grouped } from "../format/numbers";
+import { shown } from "../format/names";
+import { OFFLINE } from "../offline/mode";
 import { CopyAs, shellWord } from "../parts/copy_as";
 import { Failure, Waiting } from "../parts/state";
 import { namesByRun, PinnedBaselines, useBaselines } from "./runs/baselines";
@@ -73,9 +75,9 @@ export function RunsPage(): ReactNode {
     setChosen(isChosen ? [...rest, ...ids] : rest);
   };
   return (
-    <main id="main" className="runs-page" data-ready={data !== undefined || first.error !== null}>
+    <main id="main" className={OFFLINE ? "runs-page no-filters" : "runs-page"} data-ready={data !== undefined || first.error !== null}>
       <h1>Runs</h1>
-      <DropTarget />
+      {OFFLINE ? null : <DropTarget />}
       {data?.total === 0 ? (
         <>
           <UploadQueue />
@@ -83,18 +85,24 @@ export function RunsPage(): ReactNode {
         </>
       ) : (
         <>
-          <aside aria-label="Filters">
-            <Facets facets={facets} where={where} setWhere={setWhere} />
-          </aside>
+          {OFFLINE ? null : (
+            <aside aria-label="Filters">
+              <Facets facets={facets} where={where} setWhere={setWhere} />
+            </aside>
+          )}
           <section aria-label="List">
             <div className="line">
               <SearchBox where={where} setWhere={setWhere} />
               <ColumnMenu all={allColumns(facets.map((one) => one.key).filter((key) => !["format", "device", "tag"].includes(key)))}
                 chosen={columns} set={setColumns} />
-              <SavedViews />
-              <UploadButton />
+              {OFFLINE ? null : (
+                <>
+                  <SavedViews />
+                  <UploadButton />
+                </>
+              )}
             </div>
-            <UploadQueue />
+            {OFFLINE ? null : <UploadQueue />}
             <PinnedBaselines baselines={baselines} chosen={chosen} />
             <Conditions where={where} setWhere={setWhere} />
             {first.error ? <Failure error={first.error} retry={() => void first.refetch()} /> : null}
@@ -185,8 +193,8 @@ function Conditions({ where, setWhere }: { where: string[]; setWhere: (where: st
     <ul className="conditions" aria-label="Conditions">
       {sentences(where).map(({ words, of }) => (
         <li key={words}>
-          {words}
-          <button className="plain" aria-label={`Remove: ${words}`} onClick={() => setWhere(where.filter((one) => !of.includes(one)))}>
+          {shown(words, 120)}
+          <button className="plain" aria-label={`Remove: ${shown(words, 120)}`} onClick={() => setWhere(where.filter((one) => !of.includes(one)))}>
             ✕
           </button>
         </li>

@@ -72,6 +72,7 @@ function Found({ data }: { data: Similar }): ReactNode {
 }
 
 function Row({ one, run }: { one: SimilarRun; run: string }): ReactNode {
+  const model = one.labels?.["model"];
   const apart = one.dimensions.filter((dimension) => !dimension.agrees);
   return (
     <tr>
@@ -80,7 +81,7 @@ function Row({ one, run }: { one: SimilarRun; run: string }): ReactNode {
           {shortNameOf(one, 52)}
         </Link>
       </td>
-      <td>{one.labels["model"] ? shown(one.labels["model"], 30) : <Absent reason="the run has no label model" />}</td>
+      <td>{model ? shown(model, 30) : <Absent reason="the run has no label model" />}</td>
       <td className="number">
         <span className="meter" aria-hidden="true">
           <span style={{ width: `${Math.min(1, one.distance) * 100}%` }} />

@@ -1,7 +1,7 @@
 // Questions in SQL over the tables of a run, which are listed beside it.
 
 import { useQuery } from "@tanstack/react-query";
-import { useRef, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ask } from "../api/ask";
 import type { QueryRows, Table } from "../api/answers_pages";
@@ -29,6 +29,11 @@ export default function SqlPage(): ReactNode {
     gcTime: 60_000,
     queryFn: async ({ signal }) => (await ask<QueryRows>("query", { run, sql: asked, limit: MOST }, signal)).data,
   });
+  useEffect(() => {
+    if (new URLSearchParams(location.search).has("sql")) return;
+    field.current?.focus();
+    field.current?.select(); // what one types replaces the example
+  }, []);
   const set = (changes: Record<string, string>) =>
     setSearch((before) => {
       const after = new URLSearchParams(before);

@@ -60,9 +60,9 @@ export default function SystemPage(): ReactNode {
 }
 
 function sentence({ dependencies }: System): string {
-  const count = (list: Listed) => ("value" in list ? list.value.length : 0);
+  const count = (list: Listed) => (list.value?.length ?? 0);
   const wrong = count(dependencies.issues) + count(dependencies.missing);
-  if (!("value" in dependencies.issues)) return "Whether the installed packages fit together is not known.";
+  if (!dependencies.issues.value) return "Whether the installed packages fit together is not known.";
   return wrong === 0 ? "No installed package contradicts another one, as far as it was checked."
     : `${grouped(wrong)} ${wrong === 1 ? "thing does" : "things do"} not fit together.`;
 }
@@ -78,7 +78,7 @@ function Software({ software }: { software: System["software"] }): ReactNode {
           return (
             <tr key={name}>
               <th scope="row">{SOFTWARE[name] ?? name.replaceAll("_", " ")}</th>
-              <td>{"value" in one ? shown(one.value, 120) : <span className="absent">— {one.absent_reason}</span>}</td>
+              <td>{one.value === undefined ? <span className="absent">— {one.absent_reason}</span> : shown(one.value, 120)}</td>
             </tr>
           );
         })}
@@ -88,7 +88,7 @@ function Software({ software }: { software: System["software"] }): ReactNode {
 }
 
 function Listing({ list, none, todo }: { list: Listed; none: string; todo: string }): ReactNode {
-  if ("absent_reason" in list) return <p className="absent">— not known: {list.absent_reason}</p>;
+  if (!list.value) return <p className="absent">— not known: {list.absent_reason}</p>;
   if (list.value.length === 0) return <p>{none}</p>;
   return (
     <>

@@ -1,44 +1,43 @@
 // A figure over the history of runs: since when it is another one, and what else changed there.
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useMemo, useState, type FormEvent, type KeyboardEvent, type ReactNode } from "react";
+import { useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { ask } from "../api/ask";
 import type { ChangePoint, Trend, TrendGroup } from "../api/answers_pages";
 import { shown } from "../format/names";
 import { grouped, percent, signedDuration, when } from "../format/numbers";
-import { CopyAs, shellWord } from "../parts/copy_as";
+import { CopyAs } from "../parts/copy_as";
 import { Time } from "../parts/figure";
 import { Empty, Failure, Waiting } from "../parts/state";
 import { RunName } from "./runs/picker";
+import { commandOf, HistoryChoice, historyOf, NEWEST } from "./trend/history_choice";
+import { Meaning } from "./trend/meaning";
 import { chartOf, groupTitle, HEIGHT, nearest, valueText, WIDTH } from "./trend/chart";
 
 const FIRST = 12;
-const METRICS = ["step_time", "total_time", "busy_time", "idle_time", "kernel_count", "exposed_comm_time", "exposed_copy_time"];
-const FIELDS = ["metric", "kernel", "class", "group_by", "where", "limit"] as const;
-const NEWEST = 1000; // more take long where figures of runs are not kept yet
+const LIMITS = [200, NEWEST, 10_000, 100_000];
 
 export default function TrendPage(): ReactNode {
   const [search, setSearch] = useSearchParams();
-  const asked = parametersOf(search);
+  const asked = historyOf(search);
   const trend = useQuery({
     queryKey: ["trend", asked],
     staleTime: 0,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => (await ask<Trend>("trend", asked, signal)).data,
   });
-  const words = Object.entries(asked).flatMap(([name, value]) => [value].flat().map((one) => `--${name.replace("_", "-")} ${shellWord(String(one))}`));
   return (
     <main id="main" data-ready={(trend.data !== undefined && !trend.isFetching) || trend.error !== null}>
       <h1>Trend</h1>
-      <Choice search={search} choose={setSearch} />
+      <HistoryChoice search={search} choose={setSearch} groups="One series for each" limits={LIMITS} withKernels />
       {trend.error ? <Failure error={trend.error} retry={() => void trend.refetch()} /> : null}
       {trend.isFetching ? <Waiting what="Reading the history" /> : null}
       {trend.data && !trend.error ? (
         <>
           <p className="verdict">
             <strong>{sentence(trend.data)}</strong>
-            <CopyAs ways={{ command: ["neurolens trend", ...words].join(" "), link: location.href }} />
+            <CopyAs ways={{ command: commandOf("trend", asked), link: location.href }} />
           </p>
           <Series data={trend.data} />
         </>
@@ -47,61 +46,11 @@ export default function TrendPage(): ReactNode {
   );
 }
 
-function parametersOf(search: URLSearchParams): Record<string, string | string[] | number> {
-  const parameters: Record<string, string | string[] | number> = { limit: NEWEST };
-  for (const name of FIELDS) {
-    const values = search.getAll(name).filter(Boolean);
-    if (values.length > 0) parameters[name] = name === "where" ? values : name === "limit" ? Number(values[0]) : (values[0] as string);
-  }
-  return parameters;
-}
-
 function sentence({ groups, alerts, figure }: Trend): string {
   const name = figure.id.replaceAll("_", " ");
   if (groups.length === 0) return `No run has the figure “${name}”.`;
   const series = `${grouped(groups.length)} series of ${name}`;
   return alerts === 0 ? `${series}: no change has lasted.` : `${series}: ${grouped(alerts)} ${alerts === 1 ? "change has" : "changes have"} lasted.`;
-}
-
-function Choice({ search, choose }: { search: URLSearchParams; choose: (next: URLSearchParams) => void }): ReactNode {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const next = new URLSearchParams();
-    for (const [name, value] of new FormData(event.currentTarget)) if (typeof value === "string" && value.trim() !== "") next.append(name, value.trim());
-    choose(next);
-  };
-  return (
-    <form key={search.toString()} className="choice" onSubmit={submit}>
-      <label>
-        Figure <input name="metric" list="metrics" placeholder="step_time" defaultValue={search.get("metric") ?? ""} />
-      </label>
-      <datalist id="metrics">
-        {METRICS.map((one) => (
-          <option key={one} value={one} />
-        ))}
-      </datalist>
-      <label>
-        or kernels named <input name="kernel" placeholder="part of a name" defaultValue={search.get("kernel") ?? ""} />
-      </label>
-      <label>
-        Only runs with <input name="where" placeholder="model=llama-3-8b" defaultValue={search.get("where") ?? ""} />
-      </label>
-      <label>
-        One series for each <input name="group_by" placeholder="model,device" defaultValue={search.get("group_by") ?? ""} />
-      </label>
-      <label>
-        Newest runs{" "}
-        <select name="limit" defaultValue={search.get("limit") ?? String(NEWEST)}>
-          {["200", String(NEWEST), "10000", "100000"].map((one) => (
-            <option key={one} value={one}>
-              {grouped(Number(one))}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button>Show</button>
-    </form>
-  );
 }
 
 function Series({ data }: { data: Trend }): ReactNode {
@@ -196,14 +145,11 @@ function Picture({ group, unit }: { group: TrendGroup; unit: string }): ReactNod
   );
 }
 
-const BADGES = { worse: "regression", better: "improvement", changed: "" };
-const MEANINGS = { worse: "▲ Worse", better: "▼ Better", changed: "≠ Changed" };
-
 function Changed({ change, unit }: { change: ChangePoint; unit: string }): ReactNode {
   return (
     <div className="changed">
       <p>
-        <span className={`badge ${BADGES[change.meaning]}`}>{MEANINGS[change.meaning]}</span>{" "}
+        <Meaning of={change.meaning} />{" "}
         since{" "}
         <Link href={`/runs/${change.run_id}`}>
           <RunName id={change.run_id} />

@@ -1,11 +1,13 @@
 import type { ReactNode } from "react";
+import { shown } from "../format/names";
 import { duration, exactNs } from "../format/numbers";
 import type { Known } from "../api/answers";
 
-/** Absent is a dash with its reason, never 0. */
+/** Absent is a dash with its reason, never 0. The reason may hold a name of the run. */
 export function Absent({ reason }: { reason: string }): ReactNode {
+  const text = shown(reason, 500);
   return (
-    <span className="absent" tabIndex={0} title={reason} aria-label={`not known: ${reason}`}>
+    <span className="absent" tabIndex={0} title={text} aria-label={`not known: ${text}`}>
       —
     </span>
   );

@@ -15,7 +15,7 @@ export interface Command {
 }
 
 const PAGES: [string, string][] = [
-  ["Runs", "/runs"], ["Compare", "/compare"], ["Trend", "/trend"], ["Similar runs", "/similar"], ["Flame graph", "/flame"],
+  ["Runs", "/runs"], ["Compare", "/compare"], ["Trend", "/trend"], ["Outliers", "/outliers"], ["Similar runs", "/similar"], ["Flame graph", "/flame"],
     ["SQL", "/sql"], ["Rules", "/rules"], ["System", "/system"],
 ];
 const OF_A_RUN: [string, (id: string) => string][] = [

@@ -2,6 +2,10 @@
 
 import type { ReactNode } from "react";
 import { AskError } from "../api/ask";
+import { shown } from "../format/names";
+import { OFFLINE } from "../offline/mode";
+import { NotHere } from "../offline/not_here";
+import { NOT_RECORDED } from "../offline/recorded";
 
 export function Waiting({ what }: { what: string }): ReactNode {
   return (
@@ -13,10 +17,11 @@ export function Waiting({ what }: { what: string }): ReactNode {
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }): ReactNode {
   const known = error instanceof AskError ? error : null;
+  if (OFFLINE && known?.code === NOT_RECORDED) return <NotHere what={known.message} command={known.hint} />;
   return (
     <div className="failure" role="alert">
-      <p>{error instanceof Error ? error.message : String(error)}</p>
-      {known?.hint ? <p className="hint">{known.hint}</p> : null}
+      <p>{shown(error instanceof Error ? error.message : String(error), 1000)}</p>
+      {known?.hint ? <p className="hint">{shown(known.hint, 1000)}</p> : null}
       <p>
         {retry ? <button onClick={retry}>Try again</button> : null}
         {known ? <code>{known.code}</code> : null}

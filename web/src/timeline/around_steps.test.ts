@@ -24,7 +24,6 @@ describe("steps", () => {
   it("lie on the time line", () => {
     expect(steps.map(({ label, begin, end }) => [label, begin, end])).toEqual([["s0", 100, 200], ["step:1", 200, 300], ["s2", 300, 400]]);
     expect(outsideOf(analysis, ORIGIN)[0]).toMatchObject({ what: "first step", begin: 0, end: 100 });
-    expect(stepsOf({ ...analysis, steps: null }, ORIGIN)).toEqual([]);
   });
 
   it("follow one another from what is seen", () => {
@@ -38,8 +37,9 @@ describe("steps", () => {
   });
 
   it("name the window of a file", () => {
-    expect(windowOf(steps, { begin: 185, end: 315 })).toBe("step:1");
-    expect(windowOf(steps, { begin: 150, end: 350 })).toBe("whole");
+    const all = { begin: 0, end: 400 };
+    expect(windowOf({ begin: 185.4, end: 315 }, all, 1_700_000_000_000_000_001n)).toBe("ns:1700000000000000186..1700000000000000316");
+    expect(windowOf({ begin: -5, end: 400 }, all, 7)).toBe("whole");
   });
 
   it("align two runs", () => {

@@ -2,9 +2,11 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { memo, type ReactNode } from "react";
+import type { TimelineTrack } from "../api/answers";
 import type { Cell } from "../api/answers_timeline";
 import { shown } from "../format/names";
 import { bytes, digits, duration, exactNs, grouped } from "../format/numbers";
+import { OFFLINE } from "../offline/mode";
 import { CopyAs, shellWord } from "../parts/copy_as";
 import { Absent } from "../parts/figure";
 import { Failure, Waiting } from "../parts/state";
@@ -12,6 +14,7 @@ import { causesOf, causeWords, type NamedGap } from "./idle";
 import { ID_COLUMNS, type Gap, type Span } from "./item";
 import type { Source } from "./lines";
 import { countersSql, MOST_LINKED, recordSql, select, type Linked, type Row, type Unplaced } from "./records";
+import { SpanNotes } from "./span_notes";
 
 /** Shown elsewhere, or of no use to a reader. */
 const NOT_LISTED = new Set(["name", "start_ns", "dur_ns", "track_id", "launch_span_id", "op_id", "parent_id", "args", "span_id", "kernel_id", "copy_id", "sync_id"]);
@@ -25,10 +28,11 @@ interface SpanDetailsProps {
   zoom: () => void;
   go: (to: Unplaced) => void;
   light: (name: string | null) => void;
+  leave: () => void; // back to the picture
   link: string; // to this page as it is
 }
 
-export const SpanDetails = memo(function SpanDetails({ span, source, record, linked, failure, zoom, go, light, link }: SpanDetailsProps): ReactNode {
+export const SpanDetails = memo(function SpanDetails({ span, source, record, linked, failure, zoom, go, light, leave, link }: SpanDetailsProps): ReactNode {
   const track = source.data.tracks.find((one) => one.track === source.data.rows[span.row]?.track);
   const sql = recordSql(span.table, span.id);
   const origin = source.data.origin_ns;
@@ -54,7 +58,7 @@ export const SpanDetails = memo(function SpanDetails({ span, source, record, lin
           </Fact>
           <Fact name="On the clock">{exactNs(BigInt(origin) + BigInt(Math.round(span.start)))}</Fact>
           <Fact name="Row">
-            {track ? `${track.process.trim()} / ${track.title.trim()}` : ""}, {span.table}, {ID_COLUMNS[span.table]} {span.id}
+            {track ? trackText(track) : ""}, {span.table}, {ID_COLUMNS[span.table]} {span.id}
           </Fact>
           {record ? <Facts record={record} /> : null}
         </dl>
@@ -62,13 +66,18 @@ export const SpanDetails = memo(function SpanDetails({ span, source, record, lin
       <div>
         {failure ? <Failure error={failure} /> : null}
         {!record && !failure ? <Waiting what="Reading its record" /> : null}
+        <SpanNotes run={source.id} span={span} leave={leave} />
         {linked ? <Links span={span} linked={linked} go={go} light={light} /> : null}
-        {span.table === "kernels" ? <Counters run={source.id} kernel={span.id} /> : null}
+        {span.table === "kernels" && !OFFLINE ? <Counters run={source.id} kernel={span.id} /> : null}
         {record?.["args"] ? <Arguments text={String(record["args"])} /> : null}
       </div>
     </section>
   );
 });
+
+function trackText({ process, title }: TimelineTrack): string {
+  return `${shown(process.trim(), 60)} / ${shown(title.trim(), 60)}`;
+}
 
 function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
   return (
@@ -199,7 +208,7 @@ function Counters({ run, kernel }: { run: string; kernel: number }): ReactNode {
             <tr key={n}>
               <td className="mono">{shown(String(one["metric"]), 80)}</td>
               <td className="number">{counterValue(one)}</td>
-              <td>{String(one["unit"] ?? "")}</td>
+              <td>{one["unit"] === null ? "" : shown(String(one["unit"]), 24)}</td>
             </tr>
           ))}
         </tbody>
@@ -264,7 +273,7 @@ export const GapDetails = memo(function GapDetails({ gap, source, gaps, zoom }: 
           <Fact name="From">
             <Exact ns={gap.start} /> after the begin
           </Fact>
-          <Fact name="Row">{track ? `${track.process.trim()} / ${track.title.trim()}` : ""}</Fact>
+          <Fact name="Row">{track ? trackText(track) : ""}</Fact>
           <Fact name="Cause">
             {gaps === null ? "The analysis is not there yet." : null}
             {gaps !== null && named.length === 0 ? (

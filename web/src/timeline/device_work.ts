@@ -2,19 +2,17 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { duration, grouped } from "../format/numbers";
+import type { Extra } from "./extras";
 import type { Group } from "./lines";
+import { WORK } from "./device_work_sql";
 import { select } from "./records";
 
 export interface Work {
   count: number;
-  sum: number; // ns
+  sum: number | null; // ns; null: the source gives no lengths
 }
 
 export type WorkByTrack = ReadonlyMap<number, Work>;
-
-const SQL =
-  "SELECT track_id, count(*) AS many, sum(dur_ns) AS sum_ns" +
-  " FROM (SELECT track_id, dur_ns FROM kernels UNION ALL SELECT track_id, dur_ns FROM copies) GROUP BY track_id";
 
 /** Empty until it is known. */
 export function useWork(id: string): WorkByTrack {
@@ -22,8 +20,8 @@ export function useWork(id: string): WorkByTrack {
     queryKey: ["device-work", id],
     enabled: id !== "",
     queryFn: async ({ signal }) => {
-      const rows = await select(id, SQL, signal);
-      return new Map(rows.map((row) => [Number(row["track_id"]), { count: Number(row["many"]), sum: Number(row["sum_ns"] ?? 0) }]));
+      const rows = await select(id, WORK, signal);
+      return new Map(rows.map((row) => [Number(row["track_id"]), { count: Number(row["many"]), sum: row["sum_ns"] === null ? null : Number(row["sum_ns"]) }]));
     },
   });
   return work.data ?? NONE;
@@ -35,10 +33,15 @@ const NONE: WorkByTrack = new Map();
 export function groupText(group: Group, work: WorkByTrack): string {
   const many = (count: number, word: string) => (count === 0 ? [] : [`${grouped(count)} ${word}${count === 1 ? "" : "s"}`]);
   const own = group.tracks.map((track) => work.get(track)).filter((one) => one !== undefined);
-  const parts = [...many(group.streams, "stream"), ...many(group.threads, "thread"), ...many(group.spans, "span")];
+  const extras = (kind: Extra["kind"]) => group.extras.filter(({ extra }) => extra.kind === kind).length;
+  const parts = [
+    ...many(group.streams, "stream"), ...many(group.threads, "thread"), ...many(group.spans, "span"),
+    ...many(extras("stacks"), "sampled thread"), ...many(extras("series"), "counter"),
+  ];
   if (own.length > 0) {
-    const sum = own.reduce((total, one) => total + one.sum, 0);
-    parts.push(`${grouped(own.reduce((total, one) => total + one.count, 0))} kernels and copies, ${duration(sum)} in sum`);
+    const sums = own.map((one) => one.sum).filter((one) => one !== null);
+    const sum = sums.length > 0 ? `${duration(sums.reduce((total, one) => total + one, 0))} in sum` : "lengths not known";
+    parts.push(`${grouped(own.reduce((total, one) => total + one.count, 0))} kernels and copies, ${sum}`);
   }
   return parts.join(", ");
 }

@@ -2,12 +2,14 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import type { Runs } from "../api/answers";
+import type { RunList } from "../api/answers";
 import { ask } from "../api/ask";
 import { CopyAs } from "../parts/copy_as";
 import { shown } from "../format/names";
+import { OFFLINE } from "../offline/mode";
 import { Failure } from "../parts/state";
 import { targetOf, type Target } from "./go_to";
+import { perfettoOf } from "./perfetto";
 
 export type Asked = "go" | "perfetto" | "beside" | null;
 
@@ -58,22 +60,19 @@ export function GoTo({ origin, go, close }: GoToProps): ReactNode {
   );
 }
 
-export function Perfetto({ id, window, label, close }: { id: string; window: string; label: string; close: () => void }): ReactNode {
-  const file = `${id.slice(0, 12)}${window === "whole" ? "" : `-${window.replace(":", "-")}`}.perfetto-trace`;
-  const address = `api/v1/export?${new URLSearchParams({ run: id, format: "perfetto", window }).toString()}`;
-  const command = `neurolens export ${id.slice(0, 12)} --format perfetto --window ${window} --output ${file}`;
+export function Perfetto({ id, window, close }: { id: string; window: string; close: () => void }): ReactNode {
+  const { file, address, command } = perfettoOf(id, window);
   return (
     <Dialog title="Open in Perfetto" close={close}>
-      <p>
-        {window === "whole" ? "What is seen is more than one step, so this is the whole run." : `What is seen lies in ${shown(label, 80)}, so this is that step.`} A file can hold
-        a step or the whole run, not any other stretch.
-      </p>
-      <p>
-        <a href={address} download={file}>
-          Save {file}
-        </a>
-        , then open it at ui.perfetto.dev or in a viewer of your own. Nothing is sent anywhere.
-      </p>
+      <p>{window === "whole" ? "This is the whole run." : "This is the stretch that is seen, with all that touches it."}</p>
+      {OFFLINE ? null : (
+        <p>
+          <a href={address} download={file}>
+            Save {file}
+          </a>
+          , then open it at ui.perfetto.dev or in a viewer of your own. Nothing is sent anywhere.
+        </p>
+      )}
       <p>
         <code className="mono">{command}</code> <CopyAs ways={{ command }} />
       </p>
@@ -83,7 +82,7 @@ export function Perfetto({ id, window, label, close }: { id: string; window: str
 
 export function Beside({ id, choose, close }: { id: string; choose: (run: string) => void; close: () => void }): ReactNode {
   const [text, setText] = useState("");
-  const runs = useQuery({ queryKey: ["runs-beside"], queryFn: async ({ signal }) => (await ask<Runs>("runs", { limit: 200 }, signal)).data.runs });
+  const runs = useQuery({ queryKey: ["runs-beside"], queryFn: async ({ signal }) => (await ask<RunList>("runs", { limit: 200 }, signal)).data.runs });
   const matching = (runs.data ?? []).filter((one) => one.run_id !== id && `${one.file_names} ${one.run_id}`.toLowerCase().includes(text.toLowerCase()));
   return (
     <Dialog title="Put another run beside this one" close={close}>

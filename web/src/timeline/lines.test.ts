@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TimelineRows } from "../api/answers";
 import { groupText } from "./device_work";
-import { groupsOf, linesOf, movedPin, pinOf, rowOfLine, toggled, workRows, type Line } from "./lines";
+import { groupsOf, linesOf, movedPin, numberOf, pinOf, rowOfLine, toggled, workRows, type Line } from "./lines";
 
 function run(ranks: (number | null)[]): TimelineRows {
   const tracks = ranks.flatMap((rank, n) => [
@@ -16,7 +16,7 @@ function run(ranks: (number | null)[]): TimelineRows {
 }
 
 const none = { pins: [], shut: [], filter: "" };
-const texts = (lines: Line[]) => lines.map((line) => (line.kind === "group" ? `[${line.group.title}]` : `${line.source}/${line.row.row}`));
+const texts = (lines: Line[]) => lines.map((line) => (line.kind === "group" ? `[${line.group.title}]` : `${line.source}/${numberOf(line)}`));
 
 describe("lines", () => {
   it("are grouped by process, devices first", () => {

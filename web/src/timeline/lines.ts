@@ -1,6 +1,7 @@
 // The lines of the picture: pinned rows first, then groups of rows under a header, of one run or of two.
 
 import type { TimelineRow, TimelineRows, TimelineTrack } from "../api/answers";
+import { firstSeries, seriesTitle, type Extra, type SeriesRow, type StacksRow } from "./extras";
 import type { View } from "./view";
 
 /** A run on the picture. Its time plus `shift` is the time of the picture. */
@@ -20,6 +21,13 @@ export interface Group {
   spans: number;
   tracks: number[];
   rows: RowOfTrack[];
+  extras: TitledExtra[]; // below the rows of their track, else at the end
+  isFolded: boolean; // closed unless it is opened
+}
+
+export interface TitledExtra {
+  extra: Extra;
+  title: string;
 }
 
 export interface RowOfTrack {
@@ -29,7 +37,10 @@ export interface RowOfTrack {
 
 export type Line =
   | { kind: "group"; source: number; group: Group; isShut: boolean }
-  | { kind: "row"; source: number; row: TimelineRow; track: TimelineTrack; title: string; isFirst: boolean; isPinned: boolean }; // isFirst: of its track
+  | { kind: "row"; source: number; row: TimelineRow; track: TimelineTrack; title: string; isFirst: boolean; isPinned: boolean } // isFirst: of its track
+  | { kind: "extra"; source: number; extra: Extra; title: string; isPinned: boolean };
+
+export type ExtraLine = Extract<Line, { kind: "extra" }>;
 
 /** Rows of the second run have numbers of their own in the list of pins. */
 const SECOND = 1_000_000;
@@ -38,6 +49,7 @@ export function pinOf(source: number, row: number): number {
   return source * SECOND + row;
 }
 
+const rankTitle = (track: TimelineTrack) => (track.rank === null ? "no rank" : `rank ${track.rank}`);
 const isStream = (track: TimelineTrack) => track.kind === "stream";
 
 /** One group a rank if there are several ranks, else one a process or device; streams of devices first. */
@@ -55,10 +67,45 @@ function groupsOfSource({ data }: Source, source: number): Group[] {
       Number(isStream(b.track)) - Number(isStream(a.track)) ||
       a.row.track - b.row.track || a.row.depth - b.row.depth || a.row.lane - b.row.lane,
   );
-  const titleOf = (track: TimelineTrack) => (isRanked ? (track.rank === null ? "no rank" : `rank ${track.rank}`) : track.process);
+  const titleOf = (track: TimelineTrack) => (isRanked ? rankTitle(track) : track.process);
   const byKey = new Map<string, RowOfTrack[]>();
   for (const one of rows) byKey.set(titleOf(one.track), [...(byKey.get(titleOf(one.track)) ?? []), one]);
-  return [...byKey].map(([title, list]) => ({ number: 0, title, isRank: isRanked, source, rows: list, ...sumsOf(list) }));
+  return [...byKey].map(([title, list]) => ({ number: 0, title, isRank: isRanked, source, rows: list, extras: [], isFolded: false, ...sumsOf(list) }));
+}
+
+/** Groups of their own, and of threads without spans, have numbers that do not depend on what else is there. */
+const OF_COUNTERS = 2000;
+const OF_STACKS = 1000;
+
+/** The groups with what each run has beside its spans: stacks below their thread, counters in groups of their own. */
+export function withExtras(groups: readonly Group[], extras: readonly (readonly Extra[])[]): Group[] {
+  return extras.flatMap((list, source) => {
+    const own = groups.filter((group) => group.source === source).map((group) => ({ ...group, extras: [] as TitledExtra[] }));
+    const series = list.filter((one): one is SeriesRow => one.kind === "series");
+    for (const one of list) if (one.kind === "stacks") putStacks(own, one, source);
+    const first = firstSeries(series);
+    const more = series.filter((one) => !first.includes(one));
+    return [...own, ...counterGroup("Counters", first, list, source, 0), ...counterGroup("More counters", more, list, source, 1)];
+  });
+}
+
+function putStacks(groups: Group[], extra: StacksRow, source: number): void {
+  const { track } = extra;
+  const isRank = groups.some((one) => one.isRank);
+  const title = isRank ? rankTitle(track) : track.process;
+  let group = groups.find((one) => one.tracks.includes(extra.home ?? track.track)) ?? groups.find((one) => one.title === title);
+  if (!group) groups.push((group = emptyGroup(title, source, OF_STACKS * (1 + source) + groups.length)));
+  group.extras.push({ extra, title: `${track.title.trim()}, sampled` });
+}
+
+function counterGroup(title: string, series: SeriesRow[], all: readonly Extra[], source: number, n: number): Group[] {
+  if (series.length === 0) return [];
+  const extras = series.map((extra) => ({ extra, title: seriesTitle(extra, all) }));
+  return [{ ...emptyGroup(title, source, OF_COUNTERS + 10 * source + n), extras, isFolded: n > 0 }];
+}
+
+function emptyGroup(title: string, source: number, number: number): Group {
+  return { number, title, isRank: false, source, streams: 0, threads: 0, spans: 0, tracks: [], rows: [], extras: [], isFolded: false };
 }
 
 function sumsOf(rows: RowOfTrack[]): Pick<Group, "streams" | "threads" | "spans" | "tracks"> {
@@ -82,33 +129,56 @@ export interface Choice {
   filter: string;
 }
 
+/** `shut` names the groups that are closed, of those that are folded the ones that are open; a filter looks into folded groups, too. */
+export function isShut(group: Group, { shut, filter }: Pick<Choice, "shut" | "filter">): boolean {
+  return group.isFolded ? filter === "" && !shut.includes(group.number) : shut.includes(group.number);
+}
+
 export function linesOf(groups: readonly Group[], choice: Choice): Line[] {
+  return [...pinnedLines(groups, choice.pins), ...groups.flatMap((group) => linesOfGroup(group, choice))];
+}
+
+function pinnedLines(groups: readonly Group[], pins: readonly number[]): Line[] {
+  const lines = groups.flatMap((group): Line[] => [
+    ...group.rows.map((one): Line => ({ kind: "row", source: group.source, isPinned: true, isFirst: true, title: rowTitle(one), ...one })),
+    ...group.extras.map((one): Line => ({ kind: "extra", source: group.source, isPinned: true, ...one })),
+  ]);
+  const byPin = new Map(lines.map((line) => [pinOf(line.source, numberOf(line) as number), line]));
+  return pins.map((pin) => byPin.get(pin)).filter((line) => line !== undefined);
+}
+
+function linesOfGroup(group: Group, choice: Choice): Line[] {
   const words = choice.filter.toLowerCase();
-  const all = groups.flatMap((group) => group.rows.map((one) => ({ ...one, source: group.source })));
-  const pinned = choice.pins.map((pin) => all.find((one) => pinOf(one.source, one.row.row) === pin)).filter((one) => one !== undefined);
-  const lines: Line[] = pinned.map((one) => ({ kind: "row", isPinned: true, isFirst: true, title: rowTitle(one), ...one }));
-  for (const group of groups) {
-    const rows = group.rows.filter((one) => words === "" || `${group.title} ${rowTitle(one)}`.toLowerCase().includes(words));
-    if (rows.length === 0) continue;
-    const isShut = choice.shut.includes(group.number);
-    lines.push({ kind: "group", source: group.source, group, isShut });
-    if (isShut) continue;
-    let last = -1;
-    for (const one of rows) {
-      const isFirst = one.row.track !== last;
-      last = one.row.track;
-      const isOfGroup = one.track.process.trim() === group.title.trim();
-      const title = isOfGroup ? one.track.title : `${processOf(one.track, group.isRank)} / ${one.track.title}`;
-      lines.push({ kind: "row", source: group.source, row: one.row, track: one.track, title: title.trim(), isFirst, isPinned: false });
-    }
-  }
-  return lines;
+  const isWanted = (title: string) => words === "" || `${group.title} ${title}`.toLowerCase().includes(words);
+  const rows = group.rows.filter((one) => isWanted(rowTitle(one)));
+  const extras = group.extras.filter((one) => isWanted(one.title));
+  if (rows.length + extras.length === 0) return [];
+  const isClosed = isShut(group, choice);
+  const header: Line = { kind: "group", source: group.source, group, isShut: isClosed };
+  if (isClosed) return [header];
+  const extraLine = (one: TitledExtra): Line => ({ kind: "extra", source: group.source, isPinned: false, ...one });
+  const below = new Set<TitledExtra>();
+  const lines = rows.flatMap(({ row, track }, n): Line[] => {
+    const isOfGroup = track.process.trim() === group.title.trim();
+    const title = isOfGroup ? track.title : `${processOf(track, group.isRank)} / ${track.title}`;
+    const own: Line = { kind: "row", source: group.source, row, track, title: title.trim(), isFirst: row.track !== rows[n - 1]?.row.track, isPinned: false };
+    if (extras.length === 0 || row.track === rows[n + 1]?.row.track) return [own];
+    const strips = extras.filter(({ extra }) => extra.kind === "stacks" && extra.home === row.track);
+    strips.forEach((one) => below.add(one));
+    return [own, ...strips.map(extraLine)];
+  });
+  return [header, ...lines, ...extras.filter((one) => !below.has(one)).map(extraLine)];
+}
+
+/** The number of the row that a line is: also of one that shows no spans. */
+export function numberOf(line: Line): number | null {
+  return line.kind === "extra" ? line.extra.row : line.kind === "row" ? line.row.row : null;
 }
 
 /** The row that a line shows: its own, or for a collapsed group the fullest of its streams, without any that of its threads. */
 export function rowOfLine(line: Line): TimelineRow | null {
   if (line.kind === "row") return line.row;
-  if (!line.isShut) return null;
+  if (line.kind === "extra" || !line.isShut) return null;
   return fullest(line.group.rows.filter(({ row, track }) => row.depth === 0 && (isStream(track) || line.group.streams === 0)).map(({ row }) => row));
 }
 

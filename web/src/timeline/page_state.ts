@@ -80,6 +80,7 @@ export function readState(search: URLSearchParams, all: View): PageState {
 export function writeState(state: PageState, before: URLSearchParams): URLSearchParams {
   const after = new URLSearchParams(before);
   after.delete("gap");
+  after.delete("show");
   const put = (name: string, value: string) => (value === "" ? after.delete(name) : after.set(name, value));
   put("at", viewText(state.view));
   put("sel", state.selected);

@@ -8,21 +8,28 @@ import type { Box } from "./draw";
 import type { NamedGap } from "./idle";
 import { isOfTrack } from "./idle";
 import type { Selected } from "./item";
-import { rowOfLine, type Line } from "./lines";
+import { numberOf, rowOfLine, type Line } from "./lines";
+import { isNotedKernel, type NoteMarks } from "./notes";
+import { paintSeries, paintStacks } from "./paint_extras";
 import { inkOn } from "./palette";
 import type { Outside, Step } from "./steps";
+import type { ExtraData } from "./use_extras";
 import { marks, markStep, pixelOf, shifted, timeText, type View } from "./view";
 
 export const AXIS = 22;
 export const BAND = 16;
+const FLAG = 8;
 
 /** The lower canvas. Buffers are kept from frame to frame. */
 export class RowPainter {
   private small = new OffscreenCanvas(1, 1);
   private image: ImageData | null = null;
 
-  paint(canvas: HTMLCanvasElement, width: number, rows: number, rowHeight: number, shift: number, fill: (pixels: Uint32Array) => Box[]): Box[] {
+  /** `tops` has the upper edge of each line, and the end of the last. */
+  paint(canvas: HTMLCanvasElement, width: number, tops: readonly number[], rowHeight: number, fill: (pixels: Uint32Array) => Box[]): Box[] {
+    const rows = tops.length - 1;
     const lines = Math.max(1, rows);
+    const high = Math.max(1, Math.ceil(tops.at(-1) as number));
     if (this.image?.width !== width || this.image.height !== lines) {
       this.small = new OffscreenCanvas(width, lines);
       this.image = new ImageData(width, lines);
@@ -30,11 +37,11 @@ export class RowPainter {
     const boxes = fill(new Uint32Array(this.image.data.buffer));
     (this.small.getContext("2d") as OffscreenCanvasRenderingContext2D).putImageData(this.image, 0, 0);
     if (canvas.width !== width) canvas.width = width;
-    if (canvas.height !== lines * rowHeight) canvas.height = lines * rowHeight;
+    if (canvas.height !== high) canvas.height = high;
     const screen = canvas.getContext("2d") as CanvasRenderingContext2D;
-    screen.clearRect(0, 0, width, lines * rowHeight);
+    screen.clearRect(0, 0, width, high);
     screen.imageSmoothingEnabled = false;
-    for (let row = 0; row < rows; row++) screen.drawImage(this.small, 0, row, width, 1, 0, row * rowHeight - shift + 1, width, rowHeight - 2);
+    for (let row = 0; row < rows; row++) screen.drawImage(this.small, 0, row, width, 1, 0, (tops[row] as number) + 1, width, rowHeight - 2);
     return boxes;
   }
 }
@@ -44,19 +51,21 @@ export interface Scene {
   height: number;
   top: number; // px above the first row: axis and bands
   rowHeight: number;
-  shift: number; // px that the first line is scrolled
+  tops: readonly number[]; // upper edge of each line that is seen, below `top`, and the end of the last
   view: View;
   shifts: readonly number[]; // of the runs
   lines: readonly Line[]; // that are seen
+  extras: readonly ExtraData[]; // of each run
   work: readonly WorkByTrack[]; // of each run
   workRows: ReadonlySet<string>;
   boxes: readonly Box[];
   steps: readonly Step[];
   outside: readonly Outside[];
   gaps: readonly NamedGap[];
+  notes: NoteMarks;
   selected: Selected | null;
   arrows: readonly Arrow[];
-  placeOf: (source: number, row: number) => number | null; // line from the first seen, may lie outside
+  placeOf: (source: number, row: number) => number | null; // its upper edge below `top`, may lie outside
   area: (View & { rows: number[] | null }) | null;
   mark: number | null;
 }
@@ -68,6 +77,7 @@ interface Ink {
   accent: string;
   raised: string;
   idle: string;
+  mark: string;
 }
 
 const inks = new Map<string, Ink>();
@@ -79,7 +89,7 @@ function inkOf(): Ink {
   if (known) return known;
   const style = getComputedStyle(document.documentElement);
   const of = (name: string) => style.getPropertyValue(`--${name}`);
-  const ink = { text: of("text"), quiet: of("quiet"), line: of("line"), accent: of("accent"), raised: of("raised"), idle: of("idle") };
+  const ink = { text: of("text"), quiet: of("quiet"), line: of("line"), accent: of("accent"), raised: of("raised"), idle: of("idle"), mark: of("communication") };
   inks.set(theme, ink);
   return ink;
 }
@@ -106,8 +116,10 @@ export function paintScene(canvas: HTMLCanvasElement, scene: Scene): void {
   gridLines(pen, scene, ink);
   headers(pen, scene, ink);
   namedGaps(pen, scene, ink);
+  extraRows(pen, scene, ink);
   labels(pen, scene);
   selection(pen, scene, ink);
+  noteMarks(pen, scene, ink);
   arrows(pen, scene, ink);
   pen.restore();
   axis(pen, scene, ink);
@@ -115,7 +127,7 @@ export function paintScene(canvas: HTMLCanvasElement, scene: Scene): void {
   areaAndMark(pen, scene, ink);
 }
 
-const yOf = (scene: Scene, line: number) => scene.top + line * scene.rowHeight - scene.shift;
+const yOf = (scene: Scene, line: number) => scene.top + (scene.tops[line] as number);
 
 function gridLines(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
   pen.strokeStyle = ink.line;
@@ -149,7 +161,7 @@ function headers(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
     pen.moveTo(0, Math.round(y) + 0.5);
     pen.lineTo(scene.width, Math.round(y) + 0.5);
     pen.stroke();
-    if (line.isShut) return;
+    if (rowOfLine(line)) return;
     pen.fillStyle = ink.quiet;
     pen.fillText(groupText(line.group, scene.work[line.source] ?? new Map()), 6, y + scene.rowHeight / 2);
   });
@@ -164,6 +176,18 @@ function namedGaps(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void 
       const right = Math.min(scene.width + 10, pixelOf(scene.view, gap.end, scene.width));
       if (right - left >= 4) hatch(pen, left, yOf(scene, n) + 2, right - left, scene.rowHeight - 4, ink.idle);
     }
+  });
+}
+
+function extraRows(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
+  pen.font = `${scene.rowHeight >= 16 ? 11 : 9}px system-ui, sans-serif`;
+  scene.lines.forEach((line, n) => {
+    if (line.kind !== "extra") return;
+    const data = scene.extras[line.source] as ExtraData;
+    const own = shifted(scene.view, -(scene.shifts[line.source] ?? 0));
+    const frame = { left: 0, top: yOf(scene, n), width: scene.width, height: yOf(scene, n + 1) - yOf(scene, n) };
+    if (line.extra.kind === "series") paintSeries(pen, data.points.get(line.extra.row) ?? [], own, frame, { line: ink.accent, fill: ink.line });
+    else paintStacks(pen, data.slices.get(line.extra.track.track) ?? [], own, frame, labelText);
   });
 }
 
@@ -206,6 +230,35 @@ function labels(pen: CanvasRenderingContext2D, scene: Scene): void {
   }
 }
 
+/** A flag in the corner of what has a note: of a span however short it is drawn, of kernels where they have room for a label. */
+function noteMarks(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
+  for (const span of scene.notes.spans) {
+    const left = pixelOf(scene.view, span.start, scene.width);
+    const right = pixelOf(scene.view, span.start + span.length, scene.width);
+    if (right < 0 || left > scene.width) continue;
+    scene.lines.forEach((line, n) => {
+      if (line.source === 0 && rowOfLine(line)?.row === span.row) flag(pen, left, Math.min(right, scene.width), yOf(scene, n), ink);
+    });
+  }
+  for (const box of scene.boxes)
+    if (scene.lines[box.line]?.source === 0 && isNotedKernel(scene.notes, box.item, box.name)) flag(pen, box.left, box.right, yOf(scene, box.line), ink);
+}
+
+/** In the right corner, where names seldom reach; something narrower than the flag has it at its left. */
+function flag(pen: CanvasRenderingContext2D, left: number, right: number, y: number, ink: Ink): void {
+  const corner = Math.max(right, left + FLAG);
+  pen.beginPath();
+  pen.moveTo(corner, y + 1);
+  pen.lineTo(corner - FLAG, y + 1);
+  pen.lineTo(corner, y + 1 + FLAG);
+  pen.closePath();
+  pen.fillStyle = ink.mark;
+  pen.fill();
+  pen.strokeStyle = ink.raised;
+  pen.lineWidth = 1;
+  pen.stroke();
+}
+
 function selection(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
   const { selected } = scene;
   if (!selected) return;
@@ -233,7 +286,7 @@ function arrows(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
     const x1 = pixelOf(own, from.start, scene.width);
     const x2 = pixelOf(own, to.start, scene.width);
     if (Math.max(x1, x2) < -50 || Math.min(x1, x2) > scene.width + 50) continue;
-    arrow(pen, clamp(x1, scene.width), yOf(scene, begin) + scene.rowHeight / 2, clamp(x2, scene.width), yOf(scene, end) + scene.rowHeight / 2);
+    arrow(pen, clamp(x1, scene.width), scene.top + begin + scene.rowHeight / 2, clamp(x2, scene.width), scene.top + end + scene.rowHeight / 2);
   }
 }
 
@@ -296,8 +349,8 @@ function areaAndMark(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): voi
   if (area.rows === null) pen.fillRect(left, scene.top, right - left, scene.height);
   else
     scene.lines.forEach((line, n) => {
-      const row = rowOfLine(line);
-      if (row && line.source === 0 && area.rows?.includes(row.row)) pen.fillRect(left, yOf(scene, n), right - left, scene.rowHeight);
+      const number = numberOf(line) ?? rowOfLine(line)?.row ?? -1;
+      if (line.source === 0 && area.rows?.includes(number)) pen.fillRect(left, yOf(scene, n), right - left, yOf(scene, n + 1) - yOf(scene, n));
     });
   pen.globalAlpha = 1;
   pen.strokeStyle = ink.accent;

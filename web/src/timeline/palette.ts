@@ -1,18 +1,19 @@
-// Colours of what runs. Device work is blue, copies are violet, waits grey, host ops green-grey; a name keeps its shade.
+// Colours of what runs. Device work is blue, copies are violet, waits grey, host ops green-grey, sampled functions brown; a name keeps its shade.
 
 import { hash } from "../format/names";
 import type { Table } from "./tiles";
 
 type Rgb = readonly [number, number, number];
 
-const SHADES: Record<Table, readonly Rgb[]> = {
+const SHADES: Record<Table | "stacks", readonly Rgb[]> = {
   kernels: [[31, 87, 164], [52, 112, 189], [78, 138, 209], [108, 163, 224], [20, 110, 160], [63, 124, 172]],
   copies: [[124, 77, 163], [146, 101, 182], [168, 128, 201]],
   syncs: [[128, 128, 136], [150, 150, 158]],
+  stacks: [[140, 108, 72], [160, 128, 88], [122, 98, 78], [150, 120, 104], [132, 116, 62], [170, 142, 104]],
   spans: [[86, 125, 106], [104, 141, 122], [124, 158, 140], [98, 133, 133], [113, 148, 118], [78, 115, 118]],
 };
 
-export function colourOf(table: Table, name: string): Rgb {
+export function colourOf(table: Table | "stacks", name: string): Rgb {
   const shades = SHADES[table];
   return shades[hash(name) % shades.length] as Rgb;
 }

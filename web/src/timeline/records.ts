@@ -10,8 +10,8 @@ export type Row = Record<string, Cell>;
 
 export const MOST_LINKED = 200;
 
-export async function select(run: string, sql: string, signal?: AbortSignal): Promise<Row[]> {
-  const { data } = await ask<QueryAnswer>("query", { run, sql, limit: 1000 }, signal);
+export async function select(run: string, sql: string, signal?: AbortSignal, limit = 1000): Promise<Row[]> {
+  const { data } = await ask<QueryAnswer>("query", { run, sql, limit }, signal);
   return data.rows.map((row) => Object.fromEntries(data.columns.map((name, i) => [name, row[i] ?? null])));
 }
 

@@ -8,15 +8,20 @@ import type { WorkByTrack } from "./device_work";
 import { itemAt, paintRows, type Emphasis } from "./draw";
 import { causesOf, causeWords, type NamedGap } from "./idle";
 import type { Selected, Span } from "./item";
-import { rowOfLine, workRows, type Line, type Source } from "./lines";
+import { lineAt, rowHeightFor, topsOf } from "./layout";
+import { numberOf, rowOfLine, workRows, type ExtraLine, type Line, type Source } from "./lines";
+import { marksText, notesOf } from "./notes";
 import { AXIS, BAND, paintScene, RowPainter } from "./painter";
 import type { Area } from "./page_state";
 import { DARK, LIGHT } from "./palette";
 import { nearestEdge } from "./snap";
 import type { Outside, Step } from "./steps";
-import type { Pick, TileStore } from "./tile_store";
+import type { Pick as Piece, TileStore } from "./tile_store";
+import { extraHint, seriesRange } from "./extra_text";
 import { idOf, levelFor, tableOf, type Tile } from "./tiles";
 import { Titles } from "./titles";
+import type { NotesOnPicture } from "./use_notes";
+import { useExtraData } from "./use_extras";
 import { useSize, useWheel } from "./use_stage";
 import { moved, shifted, spanOf, timeAt, zoomed, type View } from "./view";
 
@@ -27,7 +32,7 @@ const DRAG = 3; // px that a click may move
 export interface StageHandle {
   width: number;
   firstLine: number;
-  picksOf: (line: Line) => readonly Pick[];
+  picksOf: (line: Line) => readonly Piece[];
   pointer: () => { at: number; line: Line | null } | null; // snapped to an edge
   focus: () => void;
 }
@@ -53,6 +58,8 @@ interface StageProps {
   steps: readonly Step[];
   outside: readonly Outside[];
   gaps: readonly NamedGap[];
+  noted: NotesOnPicture;
+  fail: (error: unknown) => void;
   fold: (group: number) => void;
   pin: (source: number, row: number) => void;
   movePin: (pin: number, by: -1 | 1) => void;
@@ -85,7 +92,7 @@ export function spanFrom(tile: Tile, index: number, source: number, row: number)
 }
 
 export function Stage(props: StageProps): ReactNode {
-  const { sources, stores, lines, all, view, setView, selected, area } = props;
+  const { sources, stores, lines, all, view, setView, selected, area, fail } = props;
   const box = useRef<HTMLDivElement>(null);
   const under = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
@@ -96,16 +103,19 @@ export function Stage(props: StageProps): ReactNode {
   const drag = useRef<Drag | null>(null);
   const last = useRef<{ x: number; y: number } | null>(null);
 
-  const rowHeight = lines.length > 80 ? 12 : 18;
+  const rowHeight = rowHeightFor(lines.length);
+  const tops = useMemo(() => topsOf(lines, rowHeight), [lines, rowHeight]);
   const top = AXIS + (props.steps.length + props.outside.length > 0 ? BAND : 0);
   const level = levelFor(width > 0 ? spanOf(view) / width : 1);
-  const first = Math.min(Math.floor(scroll / rowHeight), Math.max(0, lines.length - 1));
-  const seen = useMemo(() => lines.slice(first, first + Math.ceil(Math.max(0, height - top) / rowHeight) + 1), [lines, first, height, top, rowHeight]);
-  const shift = scroll - first * rowHeight;
+  const first = Math.min(lineAt(tops, scroll), Math.max(0, lines.length - 1));
+  const end = lineAt(tops, scroll + Math.max(0, height - top)) + 1;
+  const seen = useMemo(() => lines.slice(first, end), [lines, first, end]);
+  const shift = scroll - (tops[first] as number);
+  const extras = [useExtraData(sources[0], 0, seen, view, width), useExtraData(sources[1], 1, seen, view, width)];
   const streams = useMemo(() => workRows(sources), [sources]);
   const viewIn = (source: number) => shifted(view, -(sources[source]?.shift ?? 0));
 
-  const picksOf = (line: Line): readonly Pick[] => {
+  const picksOf = (line: Line): readonly Piece[] => {
     const row = rowOfLine(line);
     const store = stores[line.source];
     return row && store ? store.picks(store.groupOf(row.row), level, viewIn(line.source)) : [];
@@ -124,54 +134,68 @@ export function Stage(props: StageProps): ReactNode {
     const handle = requestAnimationFrame(() => {
       const began = performance.now();
       const background = document.documentElement.dataset["theme"] === "dark" ? DARK : LIGHT;
-      const known = new Map<string, readonly Pick[]>();
-      const picksOfGroup = (source: number, row: number): readonly Pick[] => {
+      const known = new Map<string, readonly Piece[]>();
+      const picksOfGroup = (source: number, row: number): readonly Piece[] => {
         const store = stores[source] as TileStore;
         const key = `${source}/${store.groupOf(row)}`;
         const picks = known.get(key) ?? store.picks(store.groupOf(row), level, viewIn(source));
         known.set(key, picks);
         return picks;
       };
+      const seenTops = tops.slice(first, first + seen.length + 1).map((one) => one - scroll);
       const rows = seen.map((line) => {
         const row = rowOfLine(line);
         return row && stores[line.source] ? { row: row.row, picks: picksOfGroup(line.source, row.row), view: viewIn(line.source) } : null;
       });
-      const boxes = painter.paint(under.current as HTMLCanvasElement, width, rows.length, rowHeight, shift, (pixels) =>
+      const boxes = painter.paint(under.current as HTMLCanvasElement, width, seenTops, rowHeight, (pixels) =>
         paintRows(pixels, width, rows, background, props.emphasis),
       );
       const placeOf = (source: number, row: number) => {
         const at = lines.findIndex((line) => line.source === source && rowOfLine(line)?.row === row);
-        return at < 0 ? null : at - first;
+        return at < 0 ? null : (tops[at] as number) - scroll;
       };
       paintScene(over.current as HTMLCanvasElement, {
-        width, height, top, rowHeight, shift, view, shifts: sources.map((one) => one.shift), lines: seen, work: props.work, workRows: streams, boxes, steps: props.steps,
-        outside: props.outside, gaps: props.gaps, selected, arrows: props.arrows, placeOf, area, mark: props.mark,
+        width, height, top, rowHeight, tops: seenTops, view, shifts: sources.map((one) => one.shift), lines: seen, extras, work: props.work,
+        workRows: streams, boxes, steps: props.steps, outside: props.outside, gaps: props.gaps, notes: props.noted.marks, selected, arrows: props.arrows, placeOf, area, mark: props.mark,
       });
       const page = document.getElementById("main") as HTMLElement;
       page.dataset["frameMs"] = (performance.now() - began).toFixed(2);
       page.dataset["items"] = String([...known.values()].flat().reduce((sum, { tile }) => sum + tile.item.length, 0));
+      page.dataset["notes"] = marksText(props.noted.marks);
       page.dataset["arrows"] = JSON.stringify(props.arrows.map(arrowText));
-      if (known.size > 0 ? [...known.values()].some((picks) => picks.length > 0) : lines.length === 0 || seen.every((line) => line.kind === "group"))
+      if (known.size > 0 ? [...known.values()].some((picks) => picks.length > 0) : lines.length === 0 || seen.every((line) => rowOfLine(line) === null))
         page.dataset["ready"] = "true";
-      page.dataset["sharp"] = String(stores.every((store) => !store.isWaiting));
+      page.dataset["sharp"] = String(stores.every((store) => !store.isWaiting) && extras.every((one) => !one.isWaiting));
     });
     return () => cancelAnimationFrame(handle);
   });
+
+  const unread = extras.find((one) => one.error)?.error;
+  useEffect(() => {
+    if (unread) fail(unread);
+  }, [unread, fail]);
 
   useEffect(() => {
     const at = selected ? lines.findIndex((line) => line.source === selected.source && rowOfLine(line)?.row === selected.row) : -1;
     const element = box.current;
     if (at < 0 || !element) return;
-    const y = at * rowHeight;
+    const y = tops[at] as number;
     const room = element.clientHeight - top;
     if (y < element.scrollTop) element.scrollTop = Math.max(0, y - rowHeight * 2);
     else if (y + rowHeight > element.scrollTop + room) element.scrollTop = y + rowHeight * 3 - room;
-  }, [selected, lines, rowHeight, top, height]);
+  }, [selected, lines, tops, rowHeight, top, height]);
 
   const place = (x: number, y: number): { at: number; line: Line | null } => {
     const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
-    const line = y - bounds.top < top ? null : (lines[Math.floor((y - bounds.top - top + scroll) / rowHeight)] ?? null);
+    const line = y - bounds.top < top ? null : (lines[lineAt(tops, y - bounds.top - top + scroll)] ?? null);
     return { at: timeAt(view, x - bounds.left, width), line };
+  };
+
+  /** What a counter is in the view, and at the mark. */
+  const rangeOf = (line: ExtraLine): string => {
+    const points = extras[line.source]?.points.get(line.extra.row);
+    const mark = props.mark === null ? null : props.mark - (sources[line.source]?.shift ?? 0);
+    return points && line.extra.kind === "series" ? seriesRange(line.extra, points, viewIn(line.source), mark) : "";
   };
 
   const snapped = (x: number, y: number): number => {
@@ -215,24 +239,27 @@ export function Stage(props: StageProps): ReactNode {
   const hintAt = (x: number, y: number): Hint | null => {
     const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
     const { at, line } = place(x, y);
-    const text = line ? rowHint(spanAt(at, line), line, at, props.gaps, sources) : bandHint(y - bounds.top, at, props);
+    const textOf = (one: Line) =>
+      one.kind === "extra" ? extraHint(one, at - (sources[one.source]?.shift ?? 0), extras[one.source]) : rowHint(spanAt(at, one), one, at, props, sources);
+    const text = line ? textOf(line) : bandHint(y - bounds.top, at, props);
     return text === "" ? null : { x: x - bounds.left, y: y - bounds.top, text };
   };
 
   const areaTo = (begun: Drag, x: number, y: number): Area => {
     const ends = [begun.from, snapped(x, y)].sort((a, b) => a - b) as [number, number];
     const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
-    const lineAt = (clientY: number) => Math.floor((clientY - bounds.top - top + scroll) / rowHeight);
+    const numberAt = (clientY: number) => lineAt(tops, clientY - bounds.top - top + scroll);
     if (begun.y - bounds.top < top) return { begin: ends[0], end: ends[1], rows: null };
-    const [from, to] = [lineAt(begun.y), lineAt(y)].sort((a, b) => a - b) as [number, number];
-    const rows = lines.slice(Math.max(0, from), to + 1).filter((line) => line.source === 0).map(rowOfLine).filter((row) => row !== null);
-    return { begin: ends[0], end: ends[1], rows: [...new Set(rows.map((row) => row.row))].sort((a, b) => a - b) };
+    const [from, to] = [numberAt(begun.y), numberAt(y)].sort((a, b) => a - b) as [number, number];
+    const rows = lines.slice(Math.max(0, from), to + 1).filter((line) => line.source === 0).map((line) => numberOf(line) ?? rowOfLine(line)?.row ?? null);
+    return { begin: ends[0], end: ends[1], rows: [...new Set(rows.filter((row) => row !== null))].sort((a, b) => a - b) };
   };
 
   return (
     <div className="timeline" data-lines={lines.length}>
       <Titles
         lines={seen} top={top} shift={shift} rowHeight={rowHeight} runs={sources.length} letters={30} fold={props.fold} pin={props.pin} movePin={props.movePin}
+        rangeOf={rangeOf}
       />
       <div
         ref={box} className={`stage${props.areaMode ? " measuring" : ""}`} tabIndex={0} role="application"
@@ -285,18 +312,22 @@ export function Stage(props: StageProps): ReactNode {
             </div>
           ) : null}
         </div>
-        <div style={{ height: lines.length * rowHeight + top }} />
+        <div style={{ height: (tops.at(-1) as number) + top }} />
       </div>
     </div>
   );
 }
 
-function rowHint(span: Span | null, line: Line, at: number, gaps: readonly NamedGap[], sources: readonly Source[]): string {
-  if (span) return `${shown(span.name, 120)}\n${span.length === 0 ? "an instant, or no length given" : duration(span.length)}`;
+function rowHint(span: Span | null, line: Line, at: number, { gaps, noted }: Pick<StageProps, "gaps" | "noted">, sources: readonly Source[]): string {
+  if (span) return `${shown(span.name, 120)}\n${span.length === 0 ? "an instant, or no length given" : duration(span.length)}${noteHint(span, noted)}`;
   if (line.kind !== "row" || line.source > 0) return "";
   const own = at - (sources[line.source]?.shift ?? 0);
   const gap = causesOf(gaps, line.track, { begin: own, end: own + 1 })[0];
   return gap ? `Idle ${duration(gap.end - gap.begin)}: ${causeWords(gap.cause)}${gap.hostSpan ? ` (${shown(gap.hostSpan, 80)})` : ""}` : "";
+}
+
+function noteHint(span: Span, { notes }: NotesOnPicture): string {
+  return span.source > 0 ? "" : notesOf(notes, span).map((note) => `\nNote: ${shown(note.text, 160)}`).join("");
 }
 
 function bandHint(y: number, at: number, { steps, outside }: Bands): string {

@@ -19,7 +19,7 @@ export interface Outside extends View {
 }
 
 export function stepsOf(analysis: TimelineAnalysis, origin: Whole, shift = 0): Step[] {
-  return (analysis.steps?.list ?? []).map((step) => {
+  return analysis.steps.list.map((step) => {
     const begin = difference(step.start_ns, origin) + shift;
     return { label: step.label ?? step.window, phase: step.phase, window: step.window, devices: step.devices, begin, end: begin + step.dur_ns };
   });
@@ -41,10 +41,16 @@ export function stepFrom(steps: readonly Step[], view: View, way: "next" | "prev
   return steps.findLast((step) => own !== undefined && step.begin < own.begin) ?? null;
 }
 
-/** The window that holds all of what is seen: one step, else the whole run. */
-export function windowOf(steps: readonly Step[], view: View): string {
-  const room = (view.end - view.begin) * 0.2; // a step that was gone to has some room on both sides
-  return steps.find((step) => step.begin - room <= view.begin && view.end <= step.end + room)?.window ?? "whole";
+/** The step that a stretch lies in. */
+export function stepAround(steps: readonly Step[], stretch: View): Step | null {
+  return steps.find((step) => step.begin <= Math.round(stretch.begin) && Math.round(stretch.end) <= step.end) ?? null;
+}
+
+/** A stretch of the time line as the name of a window, in times as the tables have them; the whole run if it is all of it. */
+export function windowOf(stretch: View, all: View, origin: Whole): string {
+  if (stretch.begin <= all.begin && stretch.end >= all.end) return "whole";
+  const time = (at: number): bigint => BigInt(origin) + BigInt(Math.round(at));
+  return `ns:${time(stretch.begin)}..${time(stretch.end)}`;
 }
 
 /** Busy time of a step, over all devices of its run; null if none is told. */

@@ -1,6 +1,8 @@
 // Tiles that were fetched, and the fetching of what is missing. The old resolution stays, stretched, until the new one is there.
 
 import { askBytes } from "../api/ask";
+import { OFFLINE } from "../offline/mode";
+import { recordedTile } from "../offline/recorded";
 import { TILE_BUCKETS, tileKey, tilesOf, unpack, type Tile } from "./tiles";
 import type { View } from "./view";
 
@@ -17,6 +19,7 @@ export interface Pick {
 }
 
 export async function askTile(run: string, level: number, tile: number, rows: readonly number[], signal?: AbortSignal): Promise<Tile> {
+  if (OFFLINE) return await recordedTile(run, level, tile, rows);
   return unpack(await askBytes("timeline", { run, what: "tile", level, tile, rows, page: "packed" }, signal));
 }
 

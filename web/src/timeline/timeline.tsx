@@ -1,8 +1,11 @@
 // The time line as a whole: the state of the page, what the keys do, and the parts that show it.
 
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { useSearch } from "wouter";
 import type { TimelineRows } from "../api/answers";
+import { shown } from "../format/names";
 import { grouped } from "../format/numbers";
+import { OFFLINE } from "../offline/mode";
 import { Failure } from "../parts/state";
 import { AreaSums } from "./area";
 import { BesideStrip, useAnalysis, useBeside } from "./beside";
@@ -10,20 +13,24 @@ import { CrumbsBar, useCrumbs } from "./crumbs_bar";
 import { useWork } from "./device_work";
 import { GapDetails, SpanDetails } from "./details";
 import { Beside, GoTo, Perfetto, type Asked } from "./dialogs";
+import { extrasLeftOut } from "./extras";
 import type { Target } from "./go_to";
 import { gapsOf } from "./idle";
 import { readSelected, selectedText, type Selected, type Span } from "./item";
-import { groupsOf, hullOf, linesOf, movedPin, pinOf, rowOfLine, toggled, type Line, type Source } from "./lines";
+import { groupsOf, hullOf, linesOf, movedPin, numberOf, pinOf, rowOfLine, toggled, withExtras, type Line, type Source } from "./lines";
 import { Minimap } from "./minimap";
 import { nearestDrawn, nextOf, previousOf } from "./neighbours";
 import { readState, type Area, type PageState, type SortedBy } from "./page_state";
 import { gapAt, located, placed, rowAsker } from "./place";
 import type { Unplaced } from "./records";
 import { findSpan, sameName, Search, spanOfFound, type Way } from "./search";
+import { NOTE_FIELD } from "./span_notes";
 import { spanFrom, Stage, type StageHandle } from "./stage";
-import { outsideOf, stepFrom, stepsOf, windowOf } from "./steps";
+import { outsideOf, stepAround, stepFrom, stepsOf, windowOf } from "./steps";
+import { useExtraRows, useExtras } from "./use_extras";
 import { useKeys } from "./use_keys";
 import { useLinks } from "./use_links";
+import { useNotesOnPicture } from "./use_notes";
 import { usePageState } from "./use_page_state";
 import { useStores } from "./use_stores";
 import { around, isSame, kept, moved, shifted, showing, zoomed, type View } from "./view";
@@ -39,6 +46,7 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
   const [said, say] = useState("");
   const [failure, fail] = useState<unknown>(null);
   const stage = useRef<StageHandle>(null);
+  const isToShow = useRef(new URLSearchParams(useSearch()).has("show"));
 
   const analysis = useAnalysis(id);
   const steps = useMemo(() => (analysis.data ? stepsOf(analysis.data, data.origin_ns) : []), [analysis.data, data]);
@@ -51,12 +59,17 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
     [id, data, besideData, besideShift, state.beside],
   );
   const all = useMemo(() => hullOf(sources), [sources]);
-  const groups = useMemo(() => groupsOf(sources), [sources]);
+  const extraRows = useExtraRows(id);
+  const leftOut = extrasLeftOut(extraRows.data ?? []);
+  const [extras, besideExtras] = [useExtras(sources[0]), useExtras(sources[1])];
+  const groups = useMemo(() => withExtras(groupsOf(sources), [extras, besideExtras]), [sources, extras, besideExtras]);
   const lines = useMemo(() => linesOf(groups, { pins: state.pins, shut: state.shut, filter: state.rows }), [groups, state.pins, state.shut, state.rows]);
   const stores = useStores(sources, fail);
   const work = [useWork(id), useWork(state.beside)];
   const crumbs = useCrumbs(state.view, all);
+  const noted = useNotesOnPicture(sources[0] as Source);
 
+  const leave = useCallback(() => stage.current?.focus(), []);
   const setView = useCallback((view: View) => patch({ view }), [patch]);
   const setArea = useCallback((area: Area | null) => patch({ area }), [patch]);
   const zoom = useCallback((begin: number, end: number) => setView(around(begin, end, all)), [setView, all]);
@@ -112,6 +125,13 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
     });
     return () => control.abort();
   }, [state.selected, selected, sources, tried, patch]);
+
+  useEffect(() => {
+    if (!selected || !isToShow.current) return;
+    isToShow.current = false;
+    goTo(selected);
+    zoom(selected.start - 2 * selected.length, selected.start + 3 * selected.length);
+  }, [selected, goTo, zoom]);
 
   const span = selected?.kind === "span" ? selected : null;
   const spanSource = span ? sources[span.source] : undefined;
@@ -216,15 +236,15 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
 
   const pinThis = () => {
     const line = stage.current?.pointer()?.line ?? null;
-    const row = line ? rowOfLine(line) : null;
+    const row = line ? numberOf(line) : null;
     if (selected) pin(selected.source, selected.row);
-    else if (line && row) pin(line.source, row.row);
+    else if (line && row !== null) pin(line.source, row);
   };
 
   const toStep = (way: Way) => {
     const step = stepFrom(steps, state.view, way);
     if (step) return zoom(step.begin, step.end);
-    const count = analysis.data?.steps?.count ?? 0;
+    const count = analysis.data?.steps.count ?? 0;
     return say(steps.length === 0 ? "no steps are known" : count > steps.length ? `only the first ${grouped(steps.length)} of ${grouped(count)} steps are told` : `no ${way} step`);
   };
 
@@ -260,6 +280,7 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
     p: pinThis,
     g: () => setAsked("go"),
     e: () => setAsked("perfetto"),
+    t: () => document.getElementById(NOTE_FIELD)?.focus(),
     n: () => find("next"),
     N: () => find("previous"),
     ".": () => alike("next"),
@@ -274,19 +295,20 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
     ArrowUp: () => (selected ? vertical(ownLine(), -1) : startHere()),
   });
 
-  const window = windowOf(steps, state.view);
+  const isAnyShut = groups.some((one) => !one.isFolded && state.shut.includes(one.number));
+  const foldAll = () => patch({ shut: groups.filter((one) => one.isFolded === isAnyShut).map((one) => one.number) });
   const movePin = (one: number, by: -1 | 1) => patch({ pins: movedPin(state.pins, one, by) });
   const fold = (group: number) => patch({ shut: toggled(state.shut, group) });
-  const counted = analysis.data?.steps?.count ?? 0;
+  const counted = analysis.data?.steps.count ?? 0;
   return (
     <>
       <div className="timeline-bar">
-        <Search text={state.find} only={state.only} said={said} change={patch} find={find} leave={() => stage.current?.focus()} />
+        <Search text={state.find} only={state.only} said={said} change={patch} find={find} leave={leave} />
         <input
           type="search" aria-label="Filter rows" placeholder="Filter rows" size={12} value={state.rows} onChange={(event) => patch({ rows: event.target.value })}
-          onKeyDown={(event) => event.key === "Escape" && stage.current?.focus()}
+          onKeyDown={(event) => event.key === "Escape" && leave()}
         />
-        <button onClick={() => patch({ shut: state.shut.length > 0 ? [] : groups.map((one) => one.number) })}>{state.shut.length > 0 ? "Open all" : "Fold all"}</button>
+        <button onClick={foldAll}>{isAnyShut ? "Open all" : "Fold all"}</button>
         <button aria-pressed={areaMode} title="Or drag with ⇧, or on the axis" onClick={() => setAreaMode(!areaMode)}>
           Measure
         </button>
@@ -299,27 +321,29 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
         <button onClick={() => setAsked("beside")}>Beside</button>
         <CrumbsBar crumbs={crumbs} view={state.view} all={all} go={setView} />
         {counted > steps.length && steps.length > 0 ? <span className="hint">Bands: the first {grouped(steps.length)} of {grouped(counted)} steps</span> : null}
+        {leftOut > 0 && !OFFLINE ? <span className="hint">{grouped(leftOut)} more counters are left out</span> : null}
       </div>
       {failure ? <Failure error={failure} retry={() => fail(null)} /> : null}
+      {extraRows.error ? <Failure error={extraRows.error} retry={() => void extraRows.refetch()} /> : null}
       {beside ? <BesideStrip beside={beside} steps={steps} step={state.step} change={(step) => patch({ step })} close={() => patch({ beside: "", step: 0 })} /> : null}
       <Minimap sources={sources} all={all} view={state.view} setView={(view) => setView(kept(view, all))} />
-      {lines.length === 0 ? <p className="empty">No row has “{state.rows}” in its name.</p> : null}
+      {lines.length === 0 ? <p className="empty">No row has “{shown(state.rows, 80)}” in its name.</p> : null}
       <Stage
         handle={stage} sources={sources} stores={stores} lines={lines} work={work} all={all} view={state.view} setView={setView}
         emphasis={{ lit: lit ?? (sources.length > 1 ? (span?.name ?? null) : null), only: state.only ? state.find : "" }} light={light}
         selected={selected} arrows={arrows} pick={pick} area={state.area} setArea={setArea} areaMode={areaMode} mark={mark}
-        steps={steps} outside={outside} gaps={gaps ?? []} fold={fold} pin={pin} movePin={movePin}
+        steps={steps} outside={outside} gaps={gaps ?? []} noted={noted} fail={fail} fold={fold} pin={pin} movePin={movePin}
       />
       <section className={`details${selected && state.area ? " both" : selected || state.area ? "" : " small"}`} aria-label="Details" aria-live="polite" data-selected={selected ? selectedText(selected) : ""}>
         {state.area ? (
           <AreaSums
-            id={id} area={state.area} by={state.by} sort={sort} zoom={zoom} light={light} link={location.href}
+            id={id} data={data} area={state.area} extras={extras} step={stepAround(steps, state.area)} by={state.by} sort={sort} zoom={zoom} light={light} link={location.href}
             allRows={() => setArea(state.area ? { ...state.area, rows: null } : null)} close={() => setArea(null)}
           />
         ) : null}
         {span && spanSource ? (
           <SpanDetails
-            span={span} source={spanSource} record={record} linked={links} failure={error} go={go} light={light} link={location.href} zoom={fit}
+            span={span} source={spanSource} record={record} linked={links} failure={error} go={go} light={light} leave={leave} link={location.href} zoom={fit}
           />
         ) : null}
         {selected?.kind === "gap" ? <GapDetails gap={selected} source={sources[selected.source] as Source} gaps={selected.source === 0 ? gaps : []} zoom={fit} /> : null}
@@ -327,16 +351,17 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
       </section>
       {asked === "go" ? <GoTo origin={data.origin_ns} go={goToTarget} close={() => setAsked(null)} /> : null}
       {asked === "perfetto" ? (
-        <Perfetto id={id} window={window} label={steps.find((one) => one.window === window)?.label ?? ""} close={() => setAsked(null)} />
+        <Perfetto id={id} window={windowOf(state.view, all, data.origin_ns)} close={() => setAsked(null)} />
       ) : null}
       {asked === "beside" ? <Beside id={id} choose={(run) => (patch({ beside: run, step: 0 }), setAsked(null))} close={() => setAsked(null)} /> : null}
     </>
   );
 }
 
-/** A link to a gap of the analysis names its time on the clock. */
+/** A link to a gap of the analysis names its time on the clock; one of a note names its span. */
 function firstState(search: URLSearchParams, data: TimelineRows, all: View): PageState {
-  const state = readState(search, all);
+  const read = readState(search, all);
+  const state = { ...read, selected: search.get("show") ?? read.selected };
   const gap = /^(\d+)-(\d+)$/.exec(search.get("gap") ?? "");
   if (!gap) return state;
   const begin = Number(BigInt(gap[1] as string) - BigInt(data.origin_ns));

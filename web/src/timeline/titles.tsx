@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { shown } from "../format/names";
 import { grouped } from "../format/numbers";
-import { pinOf, type Line } from "./lines";
+import { numberOf, pinOf, type ExtraLine, type Line } from "./lines";
 
 interface TitlesProps {
   lines: readonly Line[]; // that are seen
@@ -13,10 +13,11 @@ interface TitlesProps {
   fold: (group: number) => void;
   pin: (source: number, row: number) => void;
   movePin: (pin: number, by: -1 | 1) => void;
+  rangeOf: (line: ExtraLine) => string;
 }
 
 /** Names of the lines: groups fold, rows can be pinned. */
-export function Titles({ lines, top, shift, rowHeight, runs, letters, fold, pin, movePin }: TitlesProps): ReactNode {
+export function Titles({ lines, top, shift, rowHeight, runs, letters, fold, pin, movePin, rangeOf }: TitlesProps): ReactNode {
   const uppermost = shift > rowHeight / 2 ? 1 : 0; // says its track, even if that began above
   return (
     <div className={`titles${rowHeight < 16 ? " dense" : ""}`} style={{ paddingTop: top }}>
@@ -31,17 +32,19 @@ export function Titles({ lines, top, shift, rowHeight, runs, letters, fold, pin,
                 </button>
               </li>
             ) : (
-              <li key={`${line.isPinned ? "p" : "r"}${line.source}/${line.row.row}`} style={{ height: rowHeight }} className={line.isPinned ? "pinned" : ""}>
-                <span title={`${line.track.process} / ${line.track.title}, depth ${line.row.depth}, lane ${line.row.lane}: ${grouped(line.row.spans)} spans`}>
-                  {line.isFirst || n === uppermost ? shown(line.title, letters) : ""}
-                </span>
-                {line.isPinned ? <PinOrder pin={pinOf(line.source, line.row.row)} title={line.title} move={movePin} /> : null}
-                <button
-                  className="pin" aria-pressed={line.isPinned} aria-label={`${line.isPinned ? "Unpin" : "Pin"} row ${line.row.row}`}
-                  title={line.isPinned ? "Unpin this row" : "Pin this row on top"} onClick={() => pin(line.source, line.row.row)}
-                >
-                  {line.isPinned ? "×" : "⌃"}
-                </button>
+              <li
+                key={`${line.isPinned ? "p" : "r"}${line.source}/${numberOf(line)}`}
+                className={[...(line.isPinned ? ["pinned"] : []), ...(line.kind === "extra" ? [line.extra.kind] : [])].join(" ")}
+                style={{ height: line.kind === "extra" && line.extra.kind === "series" ? 2 * rowHeight : rowHeight }}
+              >
+                {line.kind === "extra" ? (
+                  <ExtraTitle line={line} letters={letters} range={rangeOf(line)} />
+                ) : (
+                  <span title={`${line.track.process} / ${line.track.title}, depth ${line.row.depth}, lane ${line.row.lane}: ${grouped(line.row.spans)} spans`}>
+                    {line.isFirst || n === uppermost ? shown(line.title, letters) : ""}
+                  </span>
+                )}
+                <PinButtons line={line} pin={pin} movePin={movePin} />
               </li>
             ),
           )}
@@ -51,13 +54,41 @@ export function Titles({ lines, top, shift, rowHeight, runs, letters, fold, pin,
   );
 }
 
+/** A counter says what it ranges over in the view. */
+function ExtraTitle({ line: { extra, title }, letters, range }: { line: ExtraLine; letters: number; range: string }): ReactNode {
+  const about = `${title}: ${grouped(extra.samples)} samples, ${extra.track.process} / ${extra.track.title}`;
+  return (
+    <span title={range === "" ? about : `${about}; in view ${range}`} data-extra={title}>
+      {shown(title, letters)}
+      {extra.kind === "series" ? <small data-range={title}>{range}</small> : null}
+    </span>
+  );
+}
+
+type RowLine = Exclude<Line, { kind: "group" }>;
+
+function PinButtons({ line, pin, movePin }: { line: RowLine } & Pick<TitlesProps, "pin" | "movePin">): ReactNode {
+  const number = numberOf(line) as number;
+  return (
+    <>
+      {line.isPinned ? <PinOrder pin={pinOf(line.source, number)} title={line.title} move={movePin} /> : null}
+      <button
+        className="pin" aria-pressed={line.isPinned} aria-label={`${line.isPinned ? "Unpin" : "Pin"} row ${number}`}
+        title={line.isPinned ? "Unpin this row" : "Pin this row on top"} onClick={() => pin(line.source, number)}
+      >
+        {line.isPinned ? "×" : "⌃"}
+      </button>
+    </>
+  );
+}
+
 function PinOrder({ pin, title, move }: { pin: number; title: string; move: (pin: number, by: -1 | 1) => void }): ReactNode {
   return (
     <>
-      <button className="pin" aria-label={`Move ${title} up`} onClick={() => move(pin, -1)}>
+      <button className="pin" aria-label={`Move ${shown(title, 60)} up`} onClick={() => move(pin, -1)}>
         ↑
       </button>
-      <button className="pin" aria-label={`Move ${title} down`} onClick={() => move(pin, 1)}>
+      <button className="pin" aria-label={`Move ${shown(title, 60)} down`} onClick={() => move(pin, 1)}>
         ↓
       </button>
     </>

@@ -3,7 +3,7 @@ import type { Part } from "../../api/answers_pages";
 import { axisOf, byKind, sidesOf, stairs } from "./waterfall";
 
 const part = (name: string, base_ns: number, new_ns: number,
-  kind = "compute"): Part => ({ kind, name, words: name, base_ns, new_ns, delta_ns: new_ns - base_ns });
+  kind: Part["kind"] = "compute"): Part => ({ kind, name, words: name, base_ns, new_ns, delta_ns: new_ns - base_ns });
 
 describe("a waterfall", () => {
   it("goes from the base to the new side", () => {

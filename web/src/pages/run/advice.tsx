@@ -59,7 +59,7 @@ function AdviceItem({ id, found, data, elsewhere }: { id: string; found: Found; 
         <ProofLink id={id} finding={worst} data={data} />
       </p>
       <ul>
-        {worst.suggestions.slice(0, 3).map((one) => (
+        {worst.suggestions.filter((one) => one.gain_ns !== 0).slice(0, 3).map((one) => (
           <li key={one.suggestion}>
             {one.text}{" "}
             {one.gain_ns === null ? (

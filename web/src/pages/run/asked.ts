@@ -6,6 +6,7 @@ import { useSearchParams } from "wouter";
 import type { Metrics, QueryRows, RunAnalysis, RunDocument, Shown } from "../../api/answers_run";
 import { ask, askBytes, type Answer } from "../../api/ask";
 import { parseExact } from "../../api/exact_json";
+import { OFFLINE } from "../../offline/mode";
 
 export const STEADY = "steady";
 
@@ -44,7 +45,8 @@ export function useMetrics(): UseQueryResult<Metrics> {
 export function useDocument(id: string): UseQueryResult<RunDocument> {
   return useQuery({
     queryKey: ["document", id],
-    queryFn: async ({ signal }) => parseExact(new TextDecoder().decode(await askBytes(`runs/${id}`, {}, signal))) as RunDocument,
+    queryFn: async ({ signal }) =>
+      OFFLINE ? (await ask<RunDocument>("document", { run: id })).data : (parseExact(new TextDecoder().decode(await askBytes(`runs/${id}`, {}, signal))) as RunDocument),
   });
 }
 

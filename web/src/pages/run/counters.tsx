@@ -6,11 +6,10 @@ import type { CountedKernel, Counters as Counted, QueryRows } from "../../api/an
 import { shown } from "../../format/names";
 import { digits, grouped, percent } from "../../format/numbers";
 import { Absent, Time } from "../../parts/figure";
+import { Failure, Waiting } from "../../parts/state";
 import { useAnalysis, useRows } from "./asked";
+import { SERIES } from "./counter_series";
 import { Body, Name, Nothing, Scroll, Share, sqlLink, useWord, Value } from "./parts";
-
-const SERIES = `SELECT name, series, unit, count(*) AS samples, min(value) AS smallest, avg(value) AS mean, max(value) AS largest
-FROM counters GROUP BY ALL ORDER BY ALL`;
 
 /** Columns: what they are called, the field, and its unit. */
 const COLUMNS: [string, keyof CountedKernel, string][] = [
@@ -113,7 +112,7 @@ function Why({ counters, kernel }: { counters: Counted; kernel: CountedKernel })
       <h2 title={kernel.kernel}>{shown(kernel.label, 80)}</h2>
       <ul>
         {said.map((one) => (
-          <li key={one.id}>{one.text}</li>
+          <li key={one.id}>{shown(one.text, 1000)}</li>
         ))}
       </ul>
       {stalls.length > 0 ? (
@@ -122,7 +121,7 @@ function Why({ counters, kernel }: { counters: Counted; kernel: CountedKernel })
           <tbody>
             {stalls.slice(0, 10).map(([name, share]) => (
               <tr key={name}>
-                <th scope="row">{name.replaceAll("_", " ")}</th>
+                <th scope="row">{shown(name.replaceAll("_", " "), 60)}</th>
                 <td className="number">{percent(share)}</td>
                 <td aria-hidden="true">
                   <svg className="share" viewBox="0 0 100 8" preserveAspectRatio="none">
@@ -140,7 +139,7 @@ function Why({ counters, kernel }: { counters: Counted; kernel: CountedKernel })
           <ul>
             {advice.map((one, n) => (
               <li key={n}>
-                {one.text} {one.speedup_pct ? <span className="gain">it estimates {digits(one.speedup_pct)} %</span> : null}
+                {shown(one.text, 2000)} {one.speedup_pct ? <span className="gain">it estimates {digits(one.speedup_pct)} %</span> : null}
               </li>
             ))}
           </ul>
@@ -152,7 +151,8 @@ function Why({ counters, kernel }: { counters: Counted; kernel: CountedKernel })
 
 function OverTime({ id, hasKernels }: { id: string; hasKernels: boolean }): ReactNode {
   const asked = useRows(id, SERIES);
-  if (!asked.data) return null;
+  if (asked.error) return <Failure error={asked.error} />;
+  if (!asked.data) return <Waiting what="Reading the counters over time" />;
   if (asked.data.rows.length > 0) return <SeriesTable id={id} data={asked.data} />;
   if (hasKernels) return null;
   return (
@@ -185,7 +185,7 @@ function SeriesTable({ id, data }: { id: string; data: QueryRows }): ReactNode {
             {data.rows.map(([name, series, unit, samples, ...values], n) => (
               <tr key={n}>
                 <td title={String(name)}>{shown(String(name), 60)}</td>
-                <td>{series === null ? "" : shown(String(series), 40)}</td>
+                <td>{series === null ? <Absent reason="the counter is one series" /> : shown(String(series), 40)}</td>
                 <td className="number">{grouped(Number(samples))}</td>
                 {values.map((value, i) => (
                   <td className="number" key={i}>

@@ -43,3 +43,6 @@ export function callsSql(kernel: { name: string; is_copy: boolean }): string {
   const name = `'${kernel.name.replaceAll("'", "''")}'`;
   return `SELECT * FROM ${kernel.is_copy ? "copies" : "kernels"}\nWHERE name = ${name} ORDER BY dur_ns DESC`;
 }
+
+/** Sums that the profiler made itself. */
+export const SUMMED = "SELECT report, name, calls, unit, total, average, share_pct FROM summaries ORDER BY report, total DESC, name";

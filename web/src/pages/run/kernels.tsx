@@ -1,17 +1,17 @@
 // All kernels of the window: searched, filtered by class, sorted; each leads to its longest call and to SQL.
 
-import { useMemo, useState, type ReactNode } from "react";
-import { Link, useLocation } from "wouter";
+import { useMemo, type ReactNode } from "react";
+import { Link } from "wouter";
 import type { KernelRow, QueryRows } from "../../api/answers_run";
+import { shown } from "../../format/names";
 import { grouped, percent } from "../../format/numbers";
 import { Time } from "../../parts/figure";
 import { useAnalysis, useReady, useRows } from "./asked";
-import { classesOf, callsSql, listed, orderAfter, orderOf, type Order } from "./kernel_list";
-import { longestView } from "./longest";
+import { classesOf, callsSql, listed, orderAfter, orderOf, SUMMED, type Order } from "./kernel_list";
+import { LongestCall } from "./longest_call";
 import { Body, errorText, inUnit, Name, Nothing, placeKey, placeText, Scroll, Share, sqlLink, useWord, Value } from "./parts";
 
 const MOST = 400;
-const SUMMED = "SELECT report, name, calls, unit, total, average, share_pct FROM summaries ORDER BY report, total DESC";
 
 export default function Kernels({ id }: { id: string }): ReactNode {
   const analysis = useAnalysis(id, true);
@@ -131,29 +131,10 @@ function Row({ id, kernel, hasPlaces }: { id: string; kernel: KernelRow; hasPlac
         <Share value={kernel.exposed_share} />
       </td>
       <td className="actions">
-        <Longest id={id} kernel={kernel} />
+        <LongestCall id={id} kernel={kernel} />
         <Link href={sqlLink(id, callsSql(kernel))}>SQL</Link>
       </td>
     </tr>
-  );
-}
-
-/** Finds the longest call and opens the time line there. */
-function Longest({ id, kernel }: { id: string; kernel: KernelRow }): ReactNode {
-  const [, go] = useLocation();
-  const [said, setSaid] = useState("");
-  const open = async () => {
-    try {
-      go(`/runs/${id}/timeline?at=${await longestView(id, kernel)}`);
-    } catch (error) {
-      setSaid(errorText(error));
-    }
-  };
-  return (
-    <>
-      <button onClick={() => void open()}>Longest call</button>
-      {said ? <span role="alert">{said}</span> : null}
-    </>
   );
 }
 
@@ -190,7 +171,7 @@ function SummedTable({ data }: { data: QueryRows }): ReactNode {
           <tbody>
             {data.rows.slice(0, MOST).map(([report, name, calls, unit, total, mean, share], n) => (
               <tr key={n}>
-                <td>{String(report)}</td>
+                <td>{shown(String(report), 40)}</td>
                 <td>
                   <Name text={String(name)} />
                 </td>

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from "react";
 import type { RunAnalysis } from "../../api/answers_run";
+import { shown } from "../../format/names";
 import { digits, grouped } from "../../format/numbers";
 import { Absent, Time } from "../../parts/figure";
 import { placeText, Scroll, Value } from "./parts";
@@ -38,7 +39,7 @@ function ServingSteps({ data }: { data: RunAnalysis }): ReactNode {
   return (
     <section aria-label="Steps of the engine">
       <h2>
-        Phases and tokens <span className="hint">steps of {data.serving[0]?.engine}</span>
+        Phases and tokens <span className="hint">steps of {shown(data.serving[0]?.engine ?? "", 40)}</span>
       </h2>
       <Scroll label="Table of steps of the engine">
         <table>
@@ -54,7 +55,7 @@ function ServingSteps({ data }: { data: RunAnalysis }): ReactNode {
           <tbody>
             {data.serving.map((one) => (
               <tr key={`${one.engine}/${one.phase}`}>
-                <td>{one.phase.replaceAll("_", " ")}</td>
+                <td>{shown(one.phase.replaceAll("_", " "), 40)}</td>
                 <td className="number">{grouped(one.steps)}</td>
                 <td className="number">
                   <Time ns={one.median_ns} />
@@ -100,7 +101,7 @@ function Phases({ data }: { data: RunAnalysis }): ReactNode {
           <tbody>
             {data.phases.map((one) => (
               <tr key={`${one.phase}/${one.rank}/${one.device}`}>
-                <td>{one.phase.replaceAll("_", " ")}</td>
+                <td>{shown(one.phase.replaceAll("_", " "), 40)}</td>
                 <td>{placeText(one)}</td>
                 <td className="number">{grouped(one.ranges)}</td>
                 <td className="number">{grouped(one.kernels)}</td>

@@ -7,7 +7,7 @@ import { grouped, percent } from "../../format/numbers";
 import { Time } from "../../parts/figure";
 import { useAnalysis } from "./asked";
 import { Body, Nothing, placeKey, placeText, Scroll, Share, usePlace, useWord, Value } from "./parts";
-import { firstOpen, placesOf, pressed, rowsOf, treeBy, WAYS, waysOf, type Node, type Way } from "./tree";
+import { firstOpen, placeOf, placesOf, pressed, rowsOf, treeBy, WAYS, waysOf, type Node, type Way } from "./tree";
 
 export default function Layers({ id }: { id: string }): ReactNode {
   const analysis = useAnalysis(id, true);
@@ -34,16 +34,16 @@ function Content({ data }: { data: RunAnalysis }): ReactNode {
       <Remarks data={data} />
       <Tree key={way} data={data} way={way} choice={ways.length > 1 ? <WayChoice ways={ways} way={way} choose={setWord} /> : null} />
       {way === "modules" || way === "layers"
-        ? data.model_layers.devices.map((one) => <Stacks key={placeKey(one)} title={placeText(one)} stacks={one.stacks} />)
+        ? data.model_layers.devices.map((one) => <Stacks key={placeKey(placeOf(one))} title={placeText(placeOf(one))} stacks={one.stacks} />)
         : null}
-      {data.model_layers.absent && way !== "engine" ? <p className="hint">No named layers: {data.model_layers.absent}.</p> : null}
+      {data.model_layers.absent && way !== "engine" ? <p className="hint">No named layers: {shown(data.model_layers.absent, 500)}.</p> : null}
     </>
   );
 }
 
 function Remarks({ data }: { data: RunAnalysis }): ReactNode {
   const remarks = [...data.model_layers.devices.flatMap((one) => one.remarks), ...(data.layers?.remarks ?? [])];
-  return [...new Set(remarks.map((one) => one.text))].map((text) => <p key={text}>{text}</p>);
+  return [...new Set(remarks.map((one) => one.text))].map((text) => <p key={text}>{shown(text, 1000)}</p>);
 }
 
 function WayChoice({ ways, way, choose }: { ways: Way[]; way: Way; choose: (way: string) => void }): ReactNode {

@@ -4,18 +4,34 @@ import type { SearchAnswer, TimelineRows } from "../../api/answers";
 import type { KernelRow, QueryRows } from "../../api/answers_run";
 import { ask } from "../../api/ask";
 import { difference } from "../../api/exact_json";
+import { OFFLINE } from "../../offline/mode";
+import { recordedPlace } from "../../offline/recorded";
+import { idOf, tableOf } from "../../timeline/tiles";
 import { around, viewText } from "../../timeline/view";
 
-/** The stretch of the time line around the call, as its address has it. */
-export async function longestView(id: string, kernel: KernelRow): Promise<string> {
+/** The time line around the call, with the call selected, so that its launch and op are told. */
+export async function longestLink(id: string, kernel: KernelRow): Promise<string> {
   const [table, key] = kernel.is_copy ? ["copies", "copy_id"] : ["kernels", "kernel_id"];
+  if (OFFLINE) return await recordedLink(id, table as string, kernel);
   const sql = `SELECT start_ns, dur_ns FROM ${table} WHERE ${key} = ${kernel.longest_row}`;
   const [{ data: call }, { data: timeline }] = await Promise.all([ask<QueryRows>("query", { run: id, sql }), ask<TimelineRows>("timeline", { run: id })]);
   const row = call.rows[0];
   if (!row || row[0] === null) throw new Error("The call has no time.");
   const [start, length] = row as [number | bigint, number];
   const begin = await placed(id, kernel, table as string, difference(start, timeline.origin_ns));
-  return viewText(around(begin, begin + length, { begin: timeline.begin_ns, end: timeline.end_ns }));
+  return linkTo(id, kernel, begin, begin + length, timeline);
+}
+
+function linkTo(id: string, kernel: KernelRow, begin: number, end: number, all: TimelineRows): string {
+  const view = around(begin, end, { begin: all.begin_ns, end: all.end_ns });
+  return `/runs/${id}/timeline?at=${viewText(view)}&sel=${kernel.is_copy ? "c" : "k"}${kernel.longest_row}`;
+}
+
+async function recordedLink(id: string, table: string, kernel: KernelRow): Promise<string> {
+  const { data: all } = await ask<TimelineRows>("timeline", { run: id });
+  const call = await recordedPlace(id, (spans, place) => idOf(spans.item[place] as number) === kernel.longest_row && tableOf(spans.item[place] as number) === table);
+  if (!call) throw new Error("The call has no time, or it is not in the file.");
+  return linkTo(id, kernel, call.start, call.start + call.length, all);
 }
 
 /** Clocks of several ranks are brought together on the time line: the call itself says where it is, if it is the nearest. */

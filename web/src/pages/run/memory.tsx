@@ -37,12 +37,17 @@ function Content({ id, data }: { id: string; data: RunAnalysis }): ReactNode {
       {device ? null : <Nothing why="the run has no work with times on a device" record={RECORD} />}
       <Allocated id={id} asked={series} why={device?.metrics["memory_peak_bytes"]?.absent} />
       {device ? <Figures device={device} /> : null}
-      <Copies id={id} data={copies.data} />
+      <Copies id={id} asked={copies} />
     </>
   );
 }
 
-function Allocated({ id, asked, why }: { id: string; asked: { data: QueryRows | undefined; error: unknown }; why: string | undefined }): ReactNode {
+interface Rows {
+  data: QueryRows | undefined;
+  error: unknown;
+}
+
+function Allocated({ id, asked, why }: { id: string; asked: Rows; why: string | undefined }): ReactNode {
   const list = useMemo(() => (asked.data ? seriesOf(asked.data.rows) : []), [asked.data]);
   if (asked.error) return <Failure error={asked.error} />;
   if (!asked.data) return <Waiting what="Reading the allocations" />;
@@ -92,6 +97,10 @@ function SeriesChart({ id, series }: { id: string; series: Series }): ReactNode 
             <th scope="row">Peak reserved</th>
             <td className="number">
               <Value value={series.reservedPeak} unit="B" absent="the source does not give what is reserved" />
+            </td>
+            <th scope="row">At the begin</th>
+            <td className="number">
+              <Value value={series.points[0]?.allocated} unit="B" />
             </td>
             <th scope="row">At the end</th>
             <td className="number">
@@ -143,8 +152,10 @@ function titleOf(id: string, name: string | undefined): string {
   return /^[hd]2[hd]_(bytes|time)$/.test(id) ? `${title}, ${id.slice(4)}` : title;
 }
 
-function Copies({ id, data }: { id: string; data: QueryRows | undefined }): ReactNode {
-  if (!data || data.rows.length === 0) return null;
+function Copies({ id, asked: { data, error } }: { id: string; asked: Rows }): ReactNode {
+  if (error) return <Failure error={error} />;
+  if (!data) return <Waiting what="Reading the copies" />;
+  if (data.rows.length === 0) return null;
   return (
     <section aria-label="Copies">
       <h2>
@@ -164,7 +175,7 @@ function Copies({ id, data }: { id: string; data: QueryRows | undefined }): Reac
           <tbody>
             {data.rows.map(([name, count, size, ns], n) => (
               <tr key={n}>
-                <td title={String(name)}>{shown(String(name ?? ""), 60)}</td>
+                <td title={String(name ?? "")}>{shown(String(name ?? ""), 60)}</td>
                 <td className="number">{grouped(Number(count))}</td>
                 <td className="number">{size === null ? <Absent reason="the source gives no sizes" /> : bytes(Number(size))}</td>
                 <td className="number">{ns === null ? <Absent reason="the source gives no times" /> : <Time ns={Number(ns)} />}</td>

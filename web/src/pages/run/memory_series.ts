@@ -12,7 +12,7 @@ SELECT rank, device, (start_ns - first) * 300 // greatest(last - first, 1) AS bu
   max(reserved) AS reserved, max(changed) AS changed, arg_max(start_ns, coalesce(total, changed)) AS at_ns, any_value(last - first) AS length_ns
 FROM events, ends GROUP BY ALL ORDER BY ALL`;
 
-export const COPIES = "SELECT name, count(*) AS copies, sum(bytes) AS bytes, sum(dur_ns) AS dur_ns\nFROM copies GROUP BY name ORDER BY dur_ns DESC";
+export const COPIES = "SELECT name, count(*) AS copies, sum(bytes) AS bytes, sum(dur_ns) AS dur_ns\nFROM copies GROUP BY name ORDER BY dur_ns DESC, name";
 
 export interface Point {
   bucket: number;

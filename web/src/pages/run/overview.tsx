@@ -4,6 +4,8 @@ import { useMemo, type ReactNode } from "react";
 import type { RunAnalysis } from "../../api/answers_run";
 import { shown } from "../../format/names";
 import { percent } from "../../format/numbers";
+import { site } from "../../offline/data";
+import { OFFLINE } from "../../offline/mode";
 import { Absent, Time } from "../../parts/figure";
 import { Advice } from "./advice";
 import { STEADY, useAnalysis, useMetrics } from "./asked";
@@ -37,7 +39,7 @@ export default function Overview({ id }: { id: string }): ReactNode {
             </div>
           </div>
           <TopKernels id={id} data={data} />
-          <Alike id={id} data={data} />
+          <Alike id={id} />
         </>
       )}
     </Body>
@@ -53,7 +55,7 @@ function Trust({ lines }: { lines: string[] }): ReactNode {
       </summary>
       <ul>
         {lines.map((line) => (
-          <li key={line}>{line}</li>
+          <li key={line}>{shown(line, 1000)}</li>
         ))}
       </ul>
     </details>
@@ -67,17 +69,17 @@ function Verdict({ data }: { data: RunAnalysis }): ReactNode {
       {first ? (
         <p>
           <strong>{percent(first.share)}</strong>
-          {data.window.total_ns > 0 ? " of the window" : ""}: {first.words}.
+          {data.window.total_ns > 0 ? " of the window" : ""}: {shown(first.words, 500)}.
         </p>
       ) : (
-        <p>{data.undecided?.text ?? "Nothing in this run says what limits it."}</p>
+        <p>{shown(data.undecided?.text ?? "Nothing in this run says what limits it.", 500)}</p>
       )}
-      {first && data.undecided ? <p className="hint">But {data.undecided.text}.</p> : null}
+      {first && data.undecided ? <p className="hint">But {shown(data.undecided.text, 500)}.</p> : null}
       {data.limiters.length > 1 ? (
         <ol className="limiters" start={2} aria-label="Other parts">
           {data.limiters.slice(1, 4).map((one) => (
             <li key={one.what}>
-              {percent(one.share)}: {one.words}
+              {percent(one.share)}: {shown(one.words, 500)}
             </li>
           ))}
         </ol>
@@ -90,8 +92,9 @@ function Verdict({ data }: { data: RunAnalysis }): ReactNode {
 /** Which stretch the figures are of; all tabs keep it. */
 function WindowChoice({ data }: { data: RunAnalysis }): ReactNode {
   const [window, setWindow] = useWord("window", STEADY);
-  const steps = data.steps.list.slice(0, 200);
-  const phases = [...new Set(data.phases.map((one) => one.phase))];
+  const isThere = (one: string) => !OFFLINE || site().windows.includes(one);
+  const steps = data.steps.list.slice(0, 200).filter((one) => isThere(one.window));
+  const phases = [...new Set(data.phases.map((one) => one.phase))].filter(isThere);
   const known = [STEADY, "whole", ...phases, ...steps.map((one) => one.window)];
   return (
     <p className="hint">
@@ -103,7 +106,7 @@ function WindowChoice({ data }: { data: RunAnalysis }): ReactNode {
           <option value="whole">whole capture</option>
           {phases.map((phase) => (
             <option key={phase} value={phase}>
-              {phase.replaceAll("_", " ")}
+              {shown(phase.replaceAll("_", " "), 40)}
             </option>
           ))}
           {steps.map((step) => (
@@ -114,7 +117,7 @@ function WindowChoice({ data }: { data: RunAnalysis }): ReactNode {
         </select>
       </label>{" "}
       {data.window.total_ns > 0 ? <Time ns={data.window.total_ns} /> : <Absent reason="nothing in the run has a time of its own" />}
-      {data.window.why ? ` (${data.window.why})` : ""}
+      {data.window.why ? ` (${shown(data.window.why, 300)})` : ""}
     </p>
   );
 }

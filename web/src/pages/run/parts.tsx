@@ -33,8 +33,9 @@ export function Nothing({ why, record }: { why: string; record: string }): React
   );
 }
 
-/** A reason as a sentence of its own. */
-export function sentence(text: string): string {
+/** A reason as a sentence of its own. It may hold a name of the run. */
+export function sentence(reason: string): string {
+  const text = shown(reason, 1000);
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
@@ -54,7 +55,7 @@ export function inUnit(value: number, unit: string): string {
   if (unit === "B") return bytes(value);
   if (unit === "B/s") return `${bytes(value)}/s`;
   if (unit === "count" || unit === "") return Number.isInteger(value) ? grouped(value) : digits(value);
-  return `${Number.isInteger(value) ? grouped(value) : digits(value)}\u2009${unit}`;
+  return `${Number.isInteger(value) ? grouped(value) : digits(value)}\u2009${shown(unit, 24)}`;
 }
 
 export function exactly(value: number, unit: string): string {

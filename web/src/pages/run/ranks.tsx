@@ -134,7 +134,7 @@ function Kinds({ collectives: { kinds } }: { collectives: Collectives }): ReactN
           <tbody>
             {kinds.map((one) => (
               <tr key={`${one.kind}/${one.group}`}>
-                <td>{one.kind.replaceAll("_", " ")}</td>
+                <td>{shown(one.kind.replaceAll("_", " "), 40)}</td>
                 <td title={one.group}>
                   {one.group === "" ? <Absent reason="the source does not name the group" /> : shown(one.group, 30)}
                   {one.group_size === null ? "" : `, ${one.group_size} ranks`}
@@ -184,7 +184,7 @@ function PointToPoint({ collectives: { point_to_point: calls } }: { collectives:
           {calls.map((one) => (
             <tr key={`${one.rank}/${one.kind}`}>
               <td>{one.rank}</td>
-              <td>{one.kind}</td>
+              <td>{shown(one.kind, 40)}</td>
               <td className="number">{grouped(one.calls)}</td>
               <td className="number">
                 <Time ns={one.total_ns} />

@@ -71,10 +71,10 @@ function dotOfOp(op: RoofOp): Dot[] {
 }
 
 function PeaksLine({ peaks }: { peaks: KnownPeaks }): ReactNode {
-  if ("absent" in peaks) return <p>No roof is drawn: {peaks.absent}.</p>;
+  if ("absent" in peaks) return <p>No roof is drawn: {shown(peaks.absent, 300)}.</p>;
   return (
     <p className="hint">
-      Peaks of {peaks.device}: {peaks.bandwidth === null ? "bandwidth not known" : rate(peaks.bandwidth, "B/s")}; {peaks.source}.
+      Peaks of {shown(peaks.device, 60)}: {peaks.bandwidth === null ? "bandwidth not known" : rate(peaks.bandwidth, "B/s")}; {peaks.source}.
     </p>
   );
 }
@@ -131,7 +131,7 @@ function Chart({ dots, peaks }: { dots: Dot[]; peaks: KnownPeaks }): ReactNode {
 }
 
 function dotText(dot: Dot): string {
-  return `${shown(dot.name, 80)} (${dot.dtype}): ${digits(dot.intensity)} operations a byte, ${rate(dot.flopsPerSecond, "FLOP/s")}, ${duration(dot.ns)}`;
+  return `${shown(dot.name, 80)} (${shown(dot.dtype, 30)}): ${digits(dot.intensity)} operations a byte, ${rate(dot.flopsPerSecond, "FLOP/s")}, ${duration(dot.ns)}`;
 }
 
 interface Roof {
@@ -175,7 +175,7 @@ function OpsTable({ ops }: { ops: RoofOp[] }): ReactNode {
                 <Name text={op.name} most={50} />
               </td>
               <td>{op.class}</td>
-              <td>{op.dtype}</td>
+              <td>{shown(op.dtype, 30)}</td>
               <td className="number">
                 <Time ns={op.kernel_ns} />
               </td>

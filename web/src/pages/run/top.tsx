@@ -10,6 +10,7 @@ import { grouped, percent } from "../../format/numbers";
 import { Time } from "../../parts/figure";
 import { Empty } from "../../parts/state";
 import { isAt } from "./figures";
+import { LongestCall } from "./longest_call";
 import { Name, placeText, Scroll, Share, Value } from "./parts";
 
 export function TopKernels({ id, data }: { id: string; data: RunAnalysis }): ReactNode {
@@ -30,6 +31,7 @@ export function TopKernels({ id, data }: { id: string; data: RunAnalysis }): Rea
               <th className="number">Calls</th>
               <th className="number">Time</th>
               <th className="number">Share of the device's work</th>
+              <th>Timeline</th>
             </tr>
           </thead>
           <tbody>
@@ -45,6 +47,9 @@ export function TopKernels({ id, data }: { id: string; data: RunAnalysis }): Rea
                 </td>
                 <td className="number">
                   <Share value={kernel.share} />
+                </td>
+                <td className="actions">
+                  <LongestCall id={id} kernel={kernel} />
                 </td>
               </tr>
             ))}
@@ -103,19 +108,15 @@ function TopOps({ data }: { data: RunAnalysis }): ReactNode {
   );
 }
 
-/** Without any, the server has nothing to compare with other runs. */
-function hasFigures(data: RunAnalysis): boolean {
-  return data.devices.length > 0 || data.top_ops.length > 0 || data.counters !== null;
+/** None for a run without any figure that could be compared. */
+async function similarTo(id: string, signal: AbortSignal): Promise<Similar["runs"]> {
+  const { dimensions } = (await ask<{ dimensions: unknown[] }>("fingerprint", { run: id }, signal)).data;
+  return dimensions.length === 0 ? [] : (await ask<Similar>("similar", { run: id, top: 5 }, signal)).data.runs;
 }
 
-export function Alike({ id, data }: { id: string; data: RunAnalysis }): ReactNode {
-  const enabled = hasFigures(data);
-  const similar = useQuery({
-    queryKey: ["similar", id],
-    enabled,
-    queryFn: async ({ signal }) => (await ask<Similar>("similar", { run: id, top: 5 }, signal)).data,
-  });
-  const runs = similar.data?.runs ?? [];
+export function Alike({ id }: { id: string }): ReactNode {
+  const similar = useQuery({ queryKey: ["alike", id], queryFn: ({ signal }) => similarTo(id, signal) });
+  const runs = similar.data ?? [];
   if (runs.length === 0) return null;
   return (
     <section aria-label="Seen before">

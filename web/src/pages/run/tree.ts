@@ -72,22 +72,24 @@ export function waysOf(data: RunAnalysis): Way[] {
 /** The devices that a way has figures of. */
 export function placesOf(data: RunAnalysis, way: Way): Place[] {
   if (way === "engine") return [];
-  const rows = way === "modules" ? data.top_modules : way === "layers" ? data.model_layers.devices : data.top_ops.map(placeOfOp);
-  return rows.filter((one, n) => rows.findIndex((other) => isAt(one, other)) === n).map(({ device, rank }) => ({ device, rank }));
+  const rows = way === "modules" ? data.top_modules : way === "layers" ? data.model_layers.devices : data.top_ops;
+  const places = rows.map(placeOf);
+  return places.filter((one, n) => places.findIndex((other) => isAt(one, other)) === n);
 }
 
-function placeOfOp(op: OpRow): Place {
-  return { device: op.device ?? null, rank: op.rank ?? null };
+/** Layers of an engine are of no device. */
+export function placeOf({ device = null, rank = null }: Partial<Place>): Place {
+  return { device, rank };
 }
 
 export function treeBy(data: RunAnalysis, way: Way, place: Place | undefined): Node {
-  const here = (one: Place) => !place || isAt(one, place);
+  const here = (one: Partial<Place>) => !place || isAt(placeOf(one), place);
   if (way === "modules")
     return treeOf(
       data.top_modules.filter(here).map(({ path, device_ns: ns, kernels: count }) => ({ path: path?.split(SEPARATOR) ?? ["outside of modules"], ns, count })),
     );
   if (way === "layers") return treeOf(data.model_layers.devices.filter(here).flatMap((one) => one.layers.flatMap(leavesOfLayer)));
-  const ops = way === "engine" ? (data.layers?.top ?? []) : data.top_ops.filter((one) => one.owner !== "layer" && here(placeOfOp(one)));
+  const ops = way === "engine" ? (data.layers?.top ?? []) : data.top_ops.filter((one) => one.owner !== "layer" && here(one));
   return treeOf(ops.flatMap(leavesOfOp));
 }
 

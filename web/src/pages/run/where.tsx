@@ -95,7 +95,7 @@ export function Replayed({ id, data: { counters } }: { id: string; data: RunAnal
       <ul>
         {counters.diagnosis.slice(0, 6).map((one) => (
           <li key={`${one.kernel}/${one.id}`}>
-            <span className="mono">{shown(one.label, 40)}</span>: {one.text}
+            <span className="mono">{shown(one.label, 40)}</span>: {shown(one.text, 1000)}
           </li>
         ))}
       </ul>

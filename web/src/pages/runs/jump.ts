@@ -1,7 +1,10 @@
 // From a row of a table to the time line: where the row is in time is asked for first.
 
 import { ask } from "../../api/ask";
+import type { TimelineRows } from "../../api/answers";
 import type { QueryRows } from "../../api/answers_pages";
+import { OFFLINE } from "../../offline/mode";
+import { recordedPlace } from "../../offline/recorded";
 
 /** Tables whose rows lie on the time line, by the name of their id column. */
 export const TABLE_OF_ID: Record<string, string> = {
@@ -25,6 +28,13 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** The longest work of a name on a device; else the longest span. */
 export async function addressOfName(run: string, name: string): Promise<string | null> {
+  if (OFFLINE) return await recordedAddress(run, name);
   const parts = ["kernels", "copies", "spans"].map((table) => `SELECT start_ns, dur_ns FROM ${table} WHERE name = ${quoted(name)} AND dur_ns IS NOT NULL`);
   return await addressOf(run, `${parts.join(" UNION ALL ")} ORDER BY dur_ns DESC LIMIT 1`);
+}
+
+async function recordedAddress(run: string, name: string): Promise<string | null> {
+  const { data } = await ask<TimelineRows>("timeline", { run });
+  const found = await recordedPlace(data.run_id, (row, place, names) => names[row.name[place] as number] === name);
+  return found && `/runs/${run}/timeline?gap=${BigInt(data.origin_ns) + BigInt(found.start)}-${found.length}`;
 }

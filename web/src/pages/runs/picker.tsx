@@ -6,6 +6,7 @@ import { ask } from "../../api/ask";
 import type { Baseline } from "../../api/answers_pages";
 import { shown } from "../../format/names";
 import { when } from "../../format/numbers";
+import { OFFLINE } from "../../offline/mode";
 import { shortNameOf } from "./columns";
 import { askRuns, typed } from "./conditions";
 
@@ -23,12 +24,12 @@ async function offers(text: string, signal: AbortSignal): Promise<Offer[]> {
     ask<{ baselines: Baseline[] }>("baseline", {}, signal),
   ]);
   const special = [
-    { id: "@latest", name: "@latest", detail: "the run that was imported last" },
+    ...(OFFLINE ? [] : [{ id: "@latest", name: "@latest", detail: "the run that was imported last" }]),
     ...named.data.baselines.map(({ name, run_ids }) => ({ id: `@baseline:${name}`, name: `@baseline:${name}`,
       detail: `baseline, ${run_ids.length} ${run_ids.length === 1 ? "run" : "runs"}` })),
   ].filter((one) => one.name.includes(text));
   const runs = list.runs.map((run) => ({
-    id: run.run_id.slice(0, 12), name: shortNameOf(run, 50), detail: [run.labels["model"], run.device, when(run.imported_at_ns)].filter(Boolean).join(" · "),
+    id: run.run_id.slice(0, 12), name: shortNameOf(run, 50), detail: [run.labels["model"], run.device, run.imported_at_ns === null ? "" : when(run.imported_at_ns)].filter(Boolean).join(" · "),
   }));
   return [...special, ...runs];
 }
@@ -75,7 +76,7 @@ export function RunPicker({ label, choose, placeholder }: { label: string; choos
         {offered.map((one, n) => (
           <li key={one.id} id={`${list}-${n}`} role="option" aria-selected={n === active} onPointerDown={(event) => event.preventDefault()}
             onClick={() => take(one.id)}>
-            {one.name} <span className="hint">{shown(one.detail, 70)}</span>
+            {shown(one.name, 60)} <span className="hint">{shown(one.detail, 70)}</span>
           </li>
         ))}
       </ul>

@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { ask } from "../../api/ask";
+import { OFFLINE } from "../../offline/mode";
 import { Failure } from "../../parts/state";
 
 type Action = "label" | "tag" | "baseline" | "delete";
@@ -61,7 +62,7 @@ export function SelectionBar({ chosen, base, clear, setBase }: { chosen: string[
         <button disabled={chosen.length === 0} onClick={() => setBase(chosen)}>
           Use as base
         </button>
-        {(Object.keys(FORMS) as Action[]).map((one) => (
+        {(OFFLINE ? [] : (Object.keys(FORMS) as Action[])).map((one) => (
           <button key={one} disabled={chosen.length === 0} aria-expanded={action === one} onClick={() => setAction(action === one ? null : one)}>
             {FORMS[one].title}
           </button>

@@ -2,6 +2,7 @@
 
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useLocation } from "wouter";
+import { shown } from "../../format/names";
 import { Menu } from "./menu";
 
 const KEPT = "runs.views";
@@ -37,10 +38,10 @@ export function SavedViews(): ReactNode {
         {Object.entries(views).map(([one, query]) => (
           <li key={one}>
             <button className="plain" onClick={() => go(`/runs${query}`)}>
-              {one}
+              {shown(one, 40)}
             </button>
             <button
-              className="plain" aria-label={`Forget the view ${one}`}
+              className="plain" aria-label={`Forget the view ${shown(one, 40)}`}
               onClick={() => keep(Object.fromEntries(Object.entries(views).filter(([other]) => other !== one)))}
             >
               ✕

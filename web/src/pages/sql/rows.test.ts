@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { barsOf, cellText, chartColumns, csvOf, idColumn } from "./rows";
 
-const DATA = { columns: ["name", "total_ns"], rows: [["a,\"b\"", 5], ["c", null], ["d", 12345678901234567890n]] };
+const DATA = { columns: ["name", "total_ns"], rows: [["a,\"b\"", 5], ["c", null], ["d", 12345678901234567890n]], truncated: false, rows_left_out: 0 };
 
 describe("rows", () => {
   it("become CSV with exact numbers", () => {

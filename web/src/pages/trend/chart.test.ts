@@ -5,7 +5,7 @@ import { chartOf, groupTitle, HEIGHT, median, nearest, valueText, WIDTH } from "
 const series = (values: number[], at: number[] = []): TrendGroup => ({
   group: {}, summary: { n: values.length, min: 0, median: 0, max: 0 }, silent: null,
   points: values.map((value, n) => ({ run_id: String(n), imported_at_ns: n, value })),
-  change_points: at.map((one) => ({ at: one, run_id: "", previous_run_id: "", before: 0, after: 0, ratio: 1, p: 0, alert: true,
+  change_points: at.map((one) => ({ at: one, run_id: "", imported_at_ns: one, previous_run_id: "", before: 0, after: 0, ratio: 1, p: 0, alert: true,
     meaning: "worse", differences: [], work: null })),
 });
 

@@ -1,0 +1,25 @@
+// A button that finds the longest call of a kernel and opens the time line there.
+
+import { useState, type ReactNode } from "react";
+import { useLocation } from "wouter";
+import type { KernelRow } from "../../api/answers_run";
+import { longestLink } from "./longest";
+import { errorText } from "./parts";
+
+export function LongestCall({ id, kernel }: { id: string; kernel: KernelRow }): ReactNode {
+  const [, go] = useLocation();
+  const [said, setSaid] = useState("");
+  const open = async () => {
+    try {
+      go(await longestLink(id, kernel));
+    } catch (error) {
+      setSaid(errorText(error));
+    }
+  };
+  return (
+    <>
+      <button onClick={() => void open()}>Longest call</button>
+      {said ? <span role="alert">{said}</span> : null}
+    </>
+  );
+}
