@@ -111,19 +111,49 @@ class Run:
             pathlib.Path(path).write_bytes(text)
         return text.decode()
 
+    def timeline(self, height: str = "40em") -> "Page":
+        """The time line and the other pages of the run, to be looked at in a notebook; :meth:`Page.save` writes the file."""
+        with tempfile.TemporaryDirectory(prefix="neurolens-") as folder:
+            path = pathlib.Path(folder, "pages.html")
+            self._call("view", "--file", path, "--page", "timeline")
+            return Page(path.read_text(encoding="utf-8"), height)
+
     def __repr__(self) -> str:
         return f"<neurolens.Run {self.id[:12]} ({self._shown['format']})>"
 
     def _repr_html_(self) -> str:
         """The report inside of a notebook: a page of its own that may run nothing and reach nothing."""
-        page = html.escape(self.report())
-        return f'<iframe sandbox="" srcdoc="{page}" style="width: 100%; height: 40em; border: 1px solid #ccc"></iframe>'
+        return _frame(self.report(), "40em", "")
 
     def _call(self, verb: str, *args: Any) -> dict[str, Any]:
         return _cli.call(verb, self._name, *args, ledger=self._ledger)
 
     def _bytes(self, verb: str, *args: Any) -> bytes:
         return _cli.read_bytes(verb, self._name, *args, ledger=self._ledger)
+
+
+class Page:
+    """Pages of a run that need no server, as one text of HTML. In a notebook they are shown in a frame of their own, in which
+    scripts run that reach nothing: not the notebook, not the network."""
+
+    def __init__(self, text: str, height: str) -> None:
+        self.html = text
+        self._height = height
+
+    def save(self, path: Path) -> None:
+        """Writes the file, which a browser opens without a server."""
+        pathlib.Path(path).write_text(self.html, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<neurolens.Page of {len(self.html):,} characters; save(path) writes it>"
+
+    def _repr_html_(self) -> str:
+        return _frame(self.html, self._height, "allow-scripts")
+
+
+def _frame(page: str, height: str, allowed: str) -> str:
+    style = f"width: 100%; height: {height}; border: 1px solid #ccc"
+    return f'<iframe sandbox="{allowed}" srcdoc="{html.escape(page)}" style="{html.escape(style)}"></iframe>'
 
 
 def _select(name: str, columns: Optional[Sequence[str]], where: Optional[str]) -> str:

@@ -270,8 +270,8 @@ class Call {
   }
 
   /// The pages of runs, until Ctrl+C.
-  int serve_pages(const json& runs) {
-    auto page = page_of_runs(context_, runs);
+  int serve_pages(const json& view_parameters) {
+    auto page = page_of_runs(context_, view_parameters);
     bar_.clear();
     if (!page && interrupted != 0) return stopped();
     if (!page) return fail("view", page.error());
@@ -558,7 +558,7 @@ int run_command(const Command& command, const GlobalOptions& global, const std::
   if (!parameters) return call.fail(command.operation->name, parameters.error());
   const bool is_view =
       command.operation->name == "view" && !global.json && !remote::is_address(ledger_of(global));
-  if (is_view && is_served(*parameters)) return call.serve_pages((*parameters)["runs"]);
+  if (is_view && is_served(*parameters)) return call.serve_pages(*parameters);
   return call.run(*command.operation, *parameters, true);
 }
 

@@ -34,13 +34,18 @@ bool is_served(const json& parameters) {
          std::none_of(runs.begin(), runs.end(), needs_no_server);
 }
 
-Result<std::string> page_of_runs(ops::Context& context, const json& runs) {
+Result<std::string> page_of_runs(ops::Context& context, const json& parameters) {
+  const std::string page = parameters.value("page", "overview");
+  const bool has_page = page != "overview";
+  if (has_page && parameters["runs"].size() > 1)
+    return Error{ErrorCode::kBadInput, "--page is of the pages of one run"};
   std::vector<std::string> ids;
-  for (const json& run : runs) {
+  for (const json& run : parameters["runs"]) {
     NL_TRY(const std::string id, run_id_of(context, run.get<std::string>()));
     ids.push_back(id);
   }
-  return ids.size() == 1 ? "/runs/" + ids[0] : "/compare?base=" + ids[0] + "&new=" + ids[1];
+  if (ids.size() == 1) return "/runs/" + ids[0] + (has_page ? "/" + page : "");
+  return "/compare?base=" + ids[0] + "&new=" + ids[1];
 }
 
 }  // namespace nl::cli

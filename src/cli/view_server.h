@@ -13,6 +13,6 @@ namespace nl::cli {
 bool is_served(const nlohmann::json& view_parameters);
 
 /// The page of one run or of two compared; profiles are imported first.
-Result<std::string> page_of_runs(ops::Context& context, const nlohmann::json& runs);
+Result<std::string> page_of_runs(ops::Context& context, const nlohmann::json& view_parameters);
 
 }  // namespace nl::cli

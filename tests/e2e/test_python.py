@@ -227,6 +227,37 @@ def test_a_browser_shows_it_and_names_do_nothing(hostile_page, browser, tmp_path
     page.close()
 
 
+def test_a_notebook_shows_the_time_line(neurolens, small_run, browser, tmp_path):
+    _, (shown,) = executed(["import neurolens", "neurolens.open('@latest').timeline(height='30em')"], tmp_path, neurolens.ledger)
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!DOCTYPE html><title>notebook</title><body>{shown['data']['text/html']}</body>")
+    page = browser.new_page(viewport={"width": 1000, "height": 800})
+    requests, messages = [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.goto(path.as_uri())
+    assert page.locator("iframe").get_attribute("sandbox") == "allow-scripts"
+    frame = page.frames[1]
+    frame.wait_for_selector('main.timeline-page[data-ready="true"]')
+    rows = neurolens("timeline", small_run, "--json").data["rows"]
+    assert int(frame.get_attribute(".timeline", "data-lines")) >= len(rows) > 0
+    frame.get_by_role("link", name="Kernels").first.click()
+    frame.wait_for_selector('main[data-ready="true"] table')
+    assert "gemm" in frame.inner_text("main")
+    page.screenshot(path=tmp_path / "notebook.png")
+    assert [one for one in requests if not one.startswith(("data:", "blob:"))] == [path.as_uri()] and not messages
+    page.close()
+
+
+def test_pages_for_a_notebook_are_a_file_too(neurolens, small_run, run, tmp_path):
+    pages = run.timeline()
+    pages.save(tmp_path / "mine.html")
+    neurolens("view", "--file", tmp_path / "its.html", "--page", "timeline", small_run)
+    assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "its.html").read_bytes()
+    assert "neurolens.Page" in repr(pages)
+
+
 def test_sources_and_stubs_name_the_same():
     stub = (pathlib.Path(package.__file__).parent / "__init__.pyi").read_text()
     for name in package.__all__:

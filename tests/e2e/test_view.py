@@ -1,6 +1,7 @@
 """neurolens view: the page of a run, before somebody's eyes or on its way there. Browsers here are scripts."""
 
 import contextlib
+import itertools
 import os
 import pathlib
 import re
@@ -66,7 +67,8 @@ class Desk:
         around = {"HOME": str(self.home), "PATH": f"{self.programs}:/usr/bin:/bin", **environment}
         process = subprocess.Popen(command, env=around, stderr=subprocess.PIPE, text=True)
         try:
-            yield [line.rstrip("\n") for line in iter(process.stderr.readline, "Ctrl+C ends it\n") if line]
+            said = itertools.takewhile(lambda line: line not in ("Ctrl+C ends it\n", ""), iter(process.stderr.readline, None))
+            yield [line.rstrip("\n") for line in said]
             assert process.poll() is None
         finally:
             process.send_signal(signal.SIGINT)
@@ -357,6 +359,14 @@ def test_two_runs_are_served_compared(desk, make_trace):
     with desk.served(make_trace(3), make_trace(4)) as lines:
         address, text = page_at(lines)
         assert re.search(r"/compare\?base=[0-9a-f]{64}&new=[0-9a-f]{64}&token=", address) and "<html" in text
+
+
+def test_the_page_that_is_wanted_is_served(desk, small_trace, make_trace):
+    with desk.served(small_trace, "--page", "timeline") as lines:
+        assert re.search(r"/runs/[0-9a-f]{64}/timeline\?token=", page_at(lines)[0])
+    assert desk.ended(make_trace(3), make_trace(4), "--page", "timeline").returncode == BAD_INPUT
+    desk(small_trace, "--page", "timeline", "--print", code=BAD_INPUT)
+    desk(small_trace, "--page", "elsewhere", "--print", code=BAD_INPUT)
 
 
 def test_a_second_view_uses_the_server_of_the_first(desk, small_trace):

@@ -4,6 +4,7 @@ import { hashLink, useHashPath, useHashSearch } from "./offline/hash_address";
 import { OFFLINE } from "./offline/mode";
 import { NotHerePage } from "./offline/not_here";
 import { shellWord } from "./parts/copy_as";
+import { keep, kept } from "./parts/kept";
 import { Keys } from "./parts/keys";
 import { Palette } from "./parts/palette_of_commands";
 import { Reader } from "./parts/reader";
@@ -139,13 +140,13 @@ function Page({ href, children }: { href: string; children: ReactNode }): ReactN
 
 function useTheme(): ["light" | "dark", (theme: "light" | "dark") => void] {
   const [theme, setTheme] = useState<"light" | "dark">(() => {
-    const kept = localStorage.getItem("theme");
-    if (kept === "light" || kept === "dark") return kept;
+    const before = kept("theme");
+    if (before === "light" || before === "dark") return before;
     return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   });
   useEffect(() => {
     document.documentElement.dataset["theme"] = theme;
-    localStorage.setItem("theme", theme);
+    keep("theme", theme);
   }, [theme]);
   return [theme, setTheme];
 }

@@ -28,6 +28,8 @@ constexpr char kParameters[] = R"({
     "runs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-run": true,
              "description": "a run (id, tag, @latest, @baseline:NAME, bundle folder or profile), two to compare, or a page"},
     "file": {"type": "string", "x-host-path": true, "description": "write the pages with the time line to this one file, which a browser opens without a server; open nothing"},
+    "page": {"type": "string", "enum": ["overview", "timeline", "layers", "kernels", "roofline", "memory", "ranks", "counters", "provenance", "notes"], "default": "overview",
+             "description": "of one run: the page that is opened first"},
     "offline": {"type": "boolean", "description": "open a page that works offline, instead of serving the pages until Ctrl+C"},
     "print": {"type": "boolean", "description": "write the offline page and print its path; open nothing"},
     "perfetto": {"type": "boolean", "description": "write a trace of the run for Perfetto instead, and print the line that opens it"},
@@ -177,9 +179,12 @@ Outcome outcome_of(const Page& page) {
 }
 
 /// All pages of the runs in one file.
-Result<Outcome> write_file(Context& context, const json& runs, const std::string& path) {
+Result<Outcome> write_file(Context& context, const json& parameters) {
+  const json& runs = parameters["runs"];
+  const std::string path = parameters["file"];
   if (runs.size() > 2) return too_many();
-  NL_TRY(const SiteRuns site, site_runs(context, runs, {"steady", "whole"}));
+  NL_TRY(SiteRuns site, site_runs(context, runs, {"steady", "whole"}));
+  site.page = parameters["page"];
   NL_TRY(const WrittenSite written, write_site_file(context, site, asking(context), path));
   Page page{path};
   for (const NamedRun& run : site.runs) page.run_ids.push_back(run.run_id);
@@ -195,7 +200,11 @@ Result<Outcome> run(Context& context, const json& parameters) {
   if (!is_trace && !window.empty()) return Error{ErrorCode::kBadInput, "--window goes with --perfetto alone"};
   if (is_trace && parameters.contains("file"))
     return Error{ErrorCode::kBadInput, "--file writes pages, and --perfetto a trace"};
-  if (parameters.contains("file")) return write_file(context, parameters["runs"], parameters["file"]);
+  const bool has_page = parameters["page"] != "overview";
+  if (has_page && (parameters["runs"].size() > 1 || !parameters.contains("file")))
+    return Error{ErrorCode::kBadInput, "--page is of the pages of one run",
+                 "without --offline, --print and --perfetto"};
+  if (parameters.contains("file")) return write_file(context, parameters);
   NL_TRY(const Page page,
          is_trace ? trace_of_run(context, parameters["runs"], window) : page_of(context, parameters["runs"]));
   Outcome outcome = outcome_of(page);

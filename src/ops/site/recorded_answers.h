@@ -30,6 +30,7 @@ class AnswerPart {
 struct SiteRuns {
   std::vector<NamedRun> runs;
   std::vector<std::string> windows;  ///< that runs are analysed for
+  std::string page = "overview";     ///< of a single run, opened first
 };
 
 /// The runs that these names stand for, each once; windows likewise.

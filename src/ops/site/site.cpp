@@ -54,8 +54,9 @@ std::string page_head(const std::string& policy) {
 }
 
 /// The page that is opened first: the run, the two compared, or the list.
-std::string start_of(const std::vector<NamedRun>& runs) {
-  if (runs.size() == 1) return "/runs/" + runs[0].run_id;
+std::string start_of(const SiteRuns& site) {
+  const auto& runs = site.runs;
+  if (runs.size() == 1) return "/runs/" + runs[0].run_id + (site.page == "overview" ? "" : "/" + site.page);
   if (runs.size() == 2) return fmt::format("/compare?base={}&new={}", runs[0].run_id, runs[1].run_id);
   return "/runs";
 }
@@ -66,7 +67,7 @@ std::string site_element(const SiteRuns& site, const WrittenSite& written) {
   for (const SpansLeftOut& one : written.left_out)
     left_out[one.run_id] = {{"spans", one.spans}, {"shorter_than_ns", one.shorter_than_ns}};
   const json value = {{"version", NEUROLENS_VERSION},
-                      {"start", start_of(site.runs)},
+                      {"start", start_of(site)},
                       {"runs", runs},
                       {"windows", site.windows},
                       {"left_out", left_out}};

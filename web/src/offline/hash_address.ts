@@ -22,9 +22,11 @@ function subscribe(changed: () => void): () => void {
   };
 }
 
+/** The whole address: in a frame that has its text from an attribute, one that begins with # would be of the page around it. */
 function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
-  if (replace) history.replaceState(null, "", `#${to}`);
-  else history.pushState(null, "", `#${to}`);
+  const address = `${document.URL.split("#")[0] as string}#${to}`;
+  if (replace) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
   dispatchEvent(new Event("hashchange"));
 }
 

@@ -5,6 +5,7 @@ import type { ListedRun } from "../../api/answers_pages";
 import { shown } from "../../format/names";
 import { bytes, grouped, when } from "../../format/numbers";
 import { Absent } from "../../parts/figure";
+import { keep, kept } from "../../parts/kept";
 
 export interface Column {
   id: string;
@@ -52,12 +53,12 @@ export function allColumns(labels: string[]): string[] {
 }
 
 export function keptColumns(): string[] {
-  const kept = localStorage.getItem(KEPT);
-  return kept === null ? FIRST : kept.split(",").filter(Boolean);
+  const before = kept(KEPT);
+  return before === null ? FIRST : before.split(",").filter(Boolean);
 }
 
 export function keepColumns(ids: string[]): void {
-  localStorage.setItem(KEPT, ids.join(","));
+  keep(KEPT, ids.join(","));
 }
 
 interface Named {

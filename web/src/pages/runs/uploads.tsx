@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import { shown } from "../../format/names";
 import { bytes, percent } from "../../format/numbers";
 import { Failure } from "../../parts/state";
+import { keep, kept } from "../../parts/kept";
 import { addFiles, cancel, forgetEnded, queueNow, retry, watchQueue, type Sending } from "./upload_queue";
 
 export function UploadButton({ label = "Upload" }: { label?: string }): ReactNode {
@@ -27,7 +28,7 @@ export function UploadButton({ label = "Upload" }: { label?: string }): ReactNod
 }
 
 const AS_ONE = "runs.as_one";
-const keptAsOne = (): boolean => localStorage.getItem(AS_ONE) === "yes";
+const keptAsOne = (): boolean => kept(AS_ONE) === "yes";
 
 /** Files that are dropped anywhere on the page are taken. */
 export function DropTarget(): ReactNode {
@@ -77,7 +78,7 @@ export function UploadQueue(): ReactNode {
           <input
             type="checkbox" checked={asOne}
             onChange={() => {
-              localStorage.setItem(AS_ONE, asOne ? "no" : "yes");
+              keep(AS_ONE, asOne ? "no" : "yes");
               setAsOne(!asOne);
             }}
           />{" "}

@@ -3,6 +3,7 @@
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { shown } from "../../format/names";
+import { keep, kept } from "../../parts/kept";
 import { Menu } from "./menu";
 
 const KEPT = "runs.views";
@@ -11,8 +12,8 @@ export type Views = Record<string, string>;
 
 export function keptViews(): Views {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
-    return typeof kept === "object" && kept !== null ? (kept as Views) : {};
+    const before: unknown = JSON.parse(kept(KEPT) ?? "{}");
+    return typeof before === "object" && before !== null ? (before as Views) : {};
   } catch {
     return {};
   }
@@ -22,13 +23,13 @@ export function SavedViews(): ReactNode {
   const [views, setViews] = useState<Views>(keptViews);
   const [name, setName] = useState("");
   const [, go] = useLocation();
-  const keep = (next: Views) => {
-    localStorage.setItem(KEPT, JSON.stringify(next));
+  const change = (next: Views) => {
+    keep(KEPT, JSON.stringify(next));
     setViews(next);
   };
   const save = (event: FormEvent) => {
     event.preventDefault();
-    keep({ ...views, [name.trim()]: location.search });
+    change({ ...views, [name.trim()]: location.search });
     setName("");
   };
   return (
@@ -42,7 +43,7 @@ export function SavedViews(): ReactNode {
             </button>
             <button
               className="plain" aria-label={`Forget the view ${shown(one, 40)}`}
-              onClick={() => keep(Object.fromEntries(Object.entries(views).filter(([other]) => other !== one)))}
+              onClick={() => change(Object.fromEntries(Object.entries(views).filter(([other]) => other !== one)))}
             >
               ✕
             </button>
