@@ -28,34 +28,33 @@ int64_t union_of(std::vector<Interval>& intervals) {
 
 class Sums {
  public:
-  Sums(const TimelineFile& file, const Stretch& stretch)
-      : stretch_(stretch), names_(file.names()), row_of_(file.names(), kFar), is_in_several_(file.names()) {}
+  Sums(const TimelineFile& file, const Stretch& stretch) : stretch_(stretch), names_(file.names()) {}
 
   void add(const Row& row, uint32_t number) {
     const uint32_t from = row.first_beyond(stretch_.begin_ns), to = row.first_from(stretch_.end_ns);
-    for (uint32_t i = from; i < to; i++) {
-      const int64_t ns = row.dur_ns(i);
-      const bool is_at_edge = i == from || i + 1 == to;
-      add(row.name_of(i), ns, is_at_edge ? inside(row.span(i)) : ns, number);
-    }
-    total_ += to > from ? to - from : 0;
+    if (from >= to) return;
+    for (uint32_t i = from; i < to; i++) add(names_[row.name_of(i)], row.dur_ns(i), number);
+    take_back_outside(row.span(from));
+    if (to - from > 1) take_back_outside(row.span(to - 1));
+    total_ += to - from;
   }
 
   /// The rows again, for names that are in several.
   void add_unions(const TimelineFile& file, const std::vector<uint32_t>& rows) {
     std::vector<std::vector<Interval>> intervals(names_.size());
+    unions_.resize(names_.size());
     for (const uint32_t number : rows) {
       const Row row = file.row(number);
       const uint32_t to = row.first_from(stretch_.end_ns);
       for (uint32_t i = row.first_beyond(stretch_.begin_ns); i < to; i++) {
         const Span span = row.span(i);
-        if (is_in_several_[span.name])
+        if (names_[span.name].is_in_several)
           intervals[span.name].push_back(
               {std::max(span.start_ns, stretch_.begin_ns), std::min(span.end_ns(), stretch_.end_ns)});
       }
     }
     for (size_t i = 0; i < names_.size(); i++) {
-      if (is_in_several_[i]) names_[i].union_ns = union_of(intervals[i]);
+      if (names_[i].is_in_several) unions_[i] = union_of(intervals[i]);
     }
   }
 
@@ -64,11 +63,16 @@ class Sums {
   AreaSums result() {
     AreaSums out;
     for (uint32_t i = 0; i < names_.size(); i++) {
-      NameSums& one = names_[i];
-      if (one.count == 0) continue;
-      one.name = i;
-      if (!is_in_several_[i]) one.union_ns = one.sum_ns;
-      if (is_in_several_[i] && !has_few()) one.union_ns = Absent{kTooMany};
+      const OfName& of = names_[i];
+      if (of.count == 0) continue;
+      NameSums one{i, of.count, of.whole_ns - of.outside_ns, of.whole_ns, of.min_ns, of.max_ns};
+      if (!of.is_in_several) {
+        one.union_ns = one.sum_ns;
+      } else if (has_few()) {
+        one.union_ns = unions_[i];
+      } else {
+        one.union_ns = Absent{kTooMany};
+      }
       out.count += one.count;
       out.sum_ns += one.sum_ns;
       out.names.push_back(std::move(one));
@@ -79,26 +83,39 @@ class Sums {
   }
 
  private:
-  int64_t inside(const Span& span) const {
-    return std::max<int64_t>(
-        0, std::min(span.end_ns(), stretch_.end_ns) - std::max(span.start_ns, stretch_.begin_ns));
+  /// Small, since every span looks for its own.
+  struct OfName {
+    uint64_t count = 0;
+    int64_t whole_ns = 0;
+    int64_t outside_ns = 0;  ///< of whole spans, what does not lie in the stretch
+    int64_t min_ns = INT64_MAX;
+    int64_t max_ns = INT64_MIN;
+    uint32_t row = kFar;  ///< that it was seen in first
+    bool is_in_several = false;
+  };
+
+  static void add(OfName& one, int64_t ns, uint32_t row) {
+    one.count++;
+    one.whole_ns += ns;
+    one.min_ns = std::min(one.min_ns, ns);
+    one.max_ns = std::max(one.max_ns, ns);
+    if (one.row == row) return;
+    if (one.row == kFar) {
+      one.row = row;
+    } else {
+      one.is_in_several = true;
+    }
   }
 
-  void add(uint32_t name, int64_t ns, int64_t inside_ns, uint32_t row) {
-    NameSums& one = names_[name];
-    if (one.count == 0 || ns < one.min_ns) one.min_ns = ns;
-    if (one.count == 0 || ns > one.max_ns) one.max_ns = ns;
-    one.count++;
-    one.sum_ns += inside_ns;
-    one.whole_ns += ns;
-    if (row_of_[name] == kFar) row_of_[name] = row;
-    if (row_of_[name] != row) is_in_several_[name] = true;
+  void take_back_outside(const Span& span) {
+    const int64_t inside_ns = std::max<int64_t>(
+        0, std::min(span.end_ns(), stretch_.end_ns) - std::max(span.start_ns, stretch_.begin_ns));
+    names_[span.name].outside_ns += span.dur_ns - inside_ns;
   }
 
   Stretch stretch_;
-  std::vector<NameSums> names_;
-  std::vector<uint32_t> row_of_;
-  std::vector<bool> is_in_several_;
+  std::vector<OfName> names_;
+  std::vector<int64_t> unions_;  ///< of names that are in several rows
   uint64_t total_ = 0;
 };
 

@@ -29,7 +29,7 @@ static_assert(std::endian::native == std::endian::little);
 inline constexpr uint64_t kMagic = 0x3130'454e'494c'544e;  // NTLINE01
 inline constexpr uint32_t kFar = UINT32_MAX;
 inline constexpr uint32_t kBlockSpans = 16;
-inline constexpr uint32_t kFinestLevel = 22;     ///< buckets of 4 ms
+inline constexpr uint32_t kFinestLevel = 14;     ///< buckets of 16 us, where a row is as dense as that
 inline constexpr uint32_t kLevelStep = 2;        ///< the next level has buckets four times as wide
 inline constexpr uint32_t kSpansOfABucket = 64;  ///< a level has at least so many on average
 inline constexpr int64_t kFewestBuckets = 64;    ///< a level with fewer helps nobody

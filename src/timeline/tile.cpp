@@ -28,12 +28,14 @@ std::vector<TileItem> from_level(const Row& row, const Row::Level& level, const 
   const uint32_t finer = viewport.exponent - level.exponent;
   const int64_t first = bucket_of(row.begin_ns(), level.exponent);
   const auto stored = static_cast<int64_t>(level.buckets.size());
+  constexpr int64_t kAhead = 32;
   for (uint32_t i = 0; i < viewport.buckets; i++) {
     const int64_t at = ((viewport.first + i) << finer) - first;
     TileItem item{i, 1, kFar, 0, 0};
     const int64_t end = std::min(stored, at + (int64_t{1} << finer));
     for (int64_t k = std::max<int64_t>(0, at); k < end; k++) {
       const Coarse& bucket = level.buckets[static_cast<size_t>(k)];
+      if (k + kAhead < stored) row.prefetch_length(level.buckets[static_cast<size_t>(k + kAhead)].longest);
       item.count += bucket.count;
       item.busy_ns += bucket.busy_ns;
       if (bucket.longest >= row.size()) continue;

@@ -21,6 +21,9 @@ struct TileColumns {
   std::vector<uint32_t> name;  ///< number in `names`
 
   std::vector<uint32_t> names;  ///< of the file, in the order in which they come
+
+  /// Room for so many items.
+  void reserve(size_t count_of_items);
 };
 
 TileColumns tile_columns(const TimelineFile& file, const std::vector<uint32_t>& rows,

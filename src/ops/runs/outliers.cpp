@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/number_text.h"
+#include "ops/runs/figure_reader.h"
 #include "ops/runs/history_parameters.h"
-#include "ops/runs/run_measures.h"
 #include "stats/usual.h"
 #include "stats/warm_up.h"
 
@@ -47,39 +47,6 @@ Times layer_times(const json& measures) {
   }
   return times;
 }
-
-class Reader {
- public:
-  Reader(Context& context, const store::Ledger& ledger, const RunFigure& figure, int64_t runs)
-      : context_(context), ledger_(ledger), figure_(figure), runs_(static_cast<double>(runs)) {}
-
-  Result<std::vector<RunTimes>> read(const RunGroupHistory& group) {
-    std::vector<RunTimes> list;
-    for (const store::RunRow& row : group.runs) {
-      NL_CHECK(check_cancelled());
-      if (done_ % 16 == 0) context_.progress({"reading runs", static_cast<double>(done_) / runs_});
-      done_++;
-      const auto measures = run_measures(listed_run(context_, ledger_, row.run_id));
-      const Known<double> value = measures ? figure_.of(*measures) : Absent{measures.error().message};
-      if (!value || !std::isfinite(*value)) {
-        left_out_[value ? "the figure is no number" : value.reason()]++;
-        continue;
-      }
-      list.push_back({row.run_id, *value, class_times(*measures), layer_times(*measures),
-                      (*measures)["steps"].value("durations_ns", std::vector<double>())});
-    }
-    return list;
-  }
-  const std::map<std::string, int64_t>& left_out() const { return left_out_; }
-
- private:
-  Context& context_;
-  const store::Ledger& ledger_;
-  const RunFigure& figure_;
-  double runs_;
-  int64_t done_ = 0;
-  std::map<std::string, int64_t> left_out_;
-};
 
 // ---- One group
 
@@ -216,14 +183,18 @@ Result<compare::Outliers> outliers_of(Context& context, store::Ledger& ledger,
                         .groups = {},
                         .left_out = {},
                         .silent = {}};
-  Reader reader(context, ledger, question.figure, history.matching);
+  FigureReader reader(context, ledger, history, question.figure, MeasureDetail::kAll);
   for (const RunGroupHistory& group : history.groups) {
-    NL_TRY(const auto runs, reader.read(group));
+    std::vector<RunTimes> runs;
+    NL_CHECK(reader.read(group, [&](const store::RunRow& row, double value, const json& measures) {
+      runs.push_back({row.run_id, value, class_times(measures), layer_times(measures),
+                      measures["steps"].value("durations_ns", std::vector<double>())});
+    }));
     if (runs.empty()) continue;
     out.groups.emplace_back().group = group_values(group, question.history.group_by);
     GroupOutliers(question, runs).fill(out.groups.back());
   }
-  for (const auto& [reason, runs] : reader.left_out()) out.left_out.push_back({reason, runs});
+  out.left_out = reader.left_out();
   if (history.matching == 0) {
     out.silent = "no run matches the conditions";
   } else if (out.groups.empty()) {

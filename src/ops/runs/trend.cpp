@@ -5,8 +5,8 @@
 #include <map>
 
 #include "compare/comparability.h"
+#include "ops/runs/figure_reader.h"
 #include "ops/runs/history_parameters.h"
-#include "ops/runs/run_measures.h"
 #include "ops/runs/trend_silence.h"
 #include "stats/rank_test.h"
 #include "stats/sample.h"
@@ -22,51 +22,9 @@ using compare::TrendWork;
 using nlohmann::json;
 using store::RunRow;
 
-// ---- Values of the runs
-
 struct Point {
   const RunRow* run;
   double value;
-};
-
-using ReasonCounts = std::map<std::string, int64_t>;
-
-/// Reads the figure of every run; counts those without by their reason.
-class Values {
- public:
-  Values(Context& context, const store::Ledger& ledger, const RunFigure& figure, size_t runs)
-      : context_(context), ledger_(ledger), figure_(figure), runs_(static_cast<double>(runs)) {}
-
-  Result<std::vector<Point>> of(const RunGroupHistory& group) {
-    std::vector<Point> points;
-    for (const RunRow& row : group.runs) {
-      if (context_.cancelled()) return cancelled_error();
-      if (done_ % 64 == 0) context_.progress({"reading runs", static_cast<double>(done_) / runs_});
-      done_++;
-      const Known<double> value = of(row);
-      if (value && std::isfinite(*value)) {
-        points.push_back({&row, *value});
-      } else {
-        left_out_[value.reason()]++;
-      }
-    }
-    return points;
-  }
-  const ReasonCounts& left_out() const { return left_out_; }
-
- private:
-  Known<double> of(const RunRow& row) const {
-    const auto measures = run_measures(listed_run(context_, ledger_, row.run_id), figure_.detail());
-    if (!measures) return Absent{measures.error().message};
-    return figure_.of(*measures);
-  }
-
-  Context& context_;
-  const store::Ledger& ledger_;
-  const RunFigure& figure_;
-  double runs_;
-  int64_t done_ = 0;
-  ReasonCounts left_out_;
 };
 
 // ---- What else changed
@@ -244,22 +202,18 @@ compare::TrendSummary summary_of(const std::vector<Point>& points) {
   return {s.n, s.min, s.median, s.max};
 }
 
-size_t runs_in(const History& history) {
-  size_t runs = 0;
-  for (const auto& group : history.groups) runs += group.runs.size();
-  return runs;
-}
-
 }  // namespace
 
 Result<compare::Trend> trend_of(Context& context, store::Ledger& ledger, const TrendQuestion& question) {
   constexpr size_t kExplained = 20;  // each reads some ten tables of kernels
   NL_TRY(const History history, history_of(ledger, question.history));
-  Values values(context, ledger, question.figure, runs_in(history));
+  FigureReader reader(context, ledger, history, question.figure, question.figure.detail());
   compare::Trend trend;
   size_t explained = kExplained;
   for (const RunGroupHistory& group : history.groups) {
-    NL_TRY(auto points, values.of(group));
+    std::vector<Point> points;
+    NL_CHECK(reader.read(
+        group, [&](const RunRow& row, double value, const json&) { points.push_back({&row, value}); }));
     if (points.empty()) continue;
     TrendGroup out{group_values(group, question.history.group_by), summary_of(points), {}, {}, {}};
     const GroupTrend found(context, ledger, question, std::move(points));
@@ -274,7 +228,7 @@ Result<compare::Trend> trend_of(Context& context, store::Ledger& ledger, const T
   trend.group_by = question.history.group_by;
   trend.matching = history.matching;
   trend.without_order = history.without_order;
-  for (const auto& [reason, runs] : values.left_out()) trend.left_out.push_back({reason, runs});
+  trend.left_out = reader.left_out();
   trend.silent = why_trend_is_silent(trend);
   return trend;
 }

@@ -40,7 +40,13 @@ std::string_view page_file(std::string_view name) {
 /// Nothing in it can end the element that it stands in.
 std::string json_for_page(const json& value) {
   std::string out;
-  for (const char c : compact_json(value)) out += c == '<' ? "\\u003c" : std::string(1, c);
+  for (const char c : compact_json(value)) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
   return out;
 }
 

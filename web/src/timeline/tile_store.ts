@@ -6,7 +6,7 @@ import { recordedTile } from "../offline/recorded";
 import { TILE_BUCKETS, tileKey, tilesOf, unpack, type Tile } from "./tiles";
 import type { View } from "./view";
 
-const ROWS_OF_A_GROUP = 64;
+const ROWS_OF_A_GROUP = 32;
 const MOST_BYTES = 64_000_000;
 const COARSEST = 50;
 const FINER = 3; // levels below that are looked through when nothing coarser is there
