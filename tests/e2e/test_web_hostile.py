@@ -175,10 +175,11 @@ def test_menus_and_the_palette_are_only_text(look, place):
             look.page.keyboard.press("Escape")
     for text in ["", "javascript", "<"]:
         look.page.keyboard.press("Control+k")
-        look.page.keyboard.type(text)
+        look.page.locator("dialog[open] input").fill(text)  # waits for it: keys would go to the page before
         look.page.wait_for_selector("dialog[open] [role=option]")
         wrong |= look.wrong(f"the palette, {text!r}")
         look.page.keyboard.press("Escape")
+        look.page.wait_for_selector("dialog[open]", state="detached")
     assert wrong == {}
 
 
