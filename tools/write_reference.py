@@ -81,7 +81,7 @@ def rules_page():
     return "\n".join(lines + [line for rule in rules for line in rule_lines(rule)]) + "\n"
 
 
-TYPED = ["analyze", "compare", "note", "outliers", "similar", "system", "timeline", "trend"]
+TYPED = ["analyze", "compare", "live", "note", "outliers", "similar", "system", "timeline", "trend"]
 
 
 def answers_of_pages():

@@ -27,6 +27,7 @@
 #include "base/safe_text.h"
 #include "base/text.h"
 #include "cli/completion.h"
+#include "cli/mcp.h"
 #include "cli/remote_call.h"
 #include "cli/serve.h"
 #include "cli/spelling.h"
@@ -464,7 +465,7 @@ std::string joined(int argc, char** argv) {
 }
 
 bool is_verb(const std::string& word) {
-  return ops::find_operation(word) != nullptr || word == "completion" || word == "serve";
+  return ops::find_operation(word) != nullptr || word == "completion" || word == "serve" || word == "mcp";
 }
 
 /// A word without a slash and a dot is hardly the name of a file that is missing.
@@ -512,6 +513,14 @@ struct CommandLine {
       add_serve_options(*serve, server);
       add_global_options(*serve, global);
     }
+    mcp = app.add_subcommand("mcp",
+                             "Offer the operations to an agent as tools (MCP), by standard input and output");
+    if (typed == "mcp") {
+      mcp->add_flag("--allow-exec", agent.allow_exec,
+                    "also offer what runs programs on this machine: profile, record, deep");
+      mcp->add_flag("--list", agent.list, "print the tools and end");
+      add_global_options(*mcp, global);
+    }
   }
 
   bool opens_file;
@@ -522,6 +531,8 @@ struct CommandLine {
   std::string shell;
   CLI::App* serve = nullptr;
   ServeCommand server;
+  CLI::App* mcp = nullptr;
+  McpCommand agent;
 };
 
 /// Handles a parse error. CLI11 reports --help and --version in the same way.
@@ -570,6 +581,18 @@ int run_serve(const CommandLine& line) {
   return served ? 0 : Call(line.global, "").fail("serve", served.error());
 }
 
+int run_agent(const CommandLine& line) {
+  if (line.agent.list) {
+    ops::Outcome outcome;
+    outcome.data = {{"tools", mcp_tools(line.agent)}};
+    return print(line.global.json ? ops::compact_json(ops::envelope_of("mcp", outcome, spelled)) + "\n"
+                                  : mcp_tools_text(line.agent));
+  }
+  const auto served =
+      run_mcp(line.agent, ledger_of(line.global), user_name(), [] { return interrupted != 0; });
+  return served ? 0 : Call(line.global, "").fail("mcp", served.error());
+}
+
 /// `import FILE --to SERVER` is what people type for push.
 std::vector<char*> with_push(int argc, char** argv) {
   static char push[] = "push";
@@ -599,6 +622,7 @@ int parse_and_run(int argc, char** given) {
   }
   if (line.completion->parsed()) return print(completion_script(line.shell));
   if (line.serve->parsed()) return run_serve(line);
+  if (line.mcp->parsed()) return run_agent(line);
   return print(line.app.help() + first_steps(line.global));
 }
 

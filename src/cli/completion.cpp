@@ -24,7 +24,7 @@ std::string flags_of(const ops::Operation& operation) {
 std::string verbs() {
   std::string list;
   for (const auto* operation : ops::all_operations()) list += std::string(operation->name) + " ";
-  return list + "completion";
+  return list + "completion mcp serve";
 }
 
 std::string bash_script() {

@@ -424,7 +424,7 @@ Result<void> run_server(const ServeCommand& command, const std::string& ledger, 
     const bool is_view = !command.page.empty();
     is_view ? open_page(address, command.page, say) : say_where(command, ledger, address, say);
     if (!address.empty()) say_tunnel(port, principal, say);
-    if (is_view) say("Ctrl+C ends it");
+    if (is_view) say(command.ending);
     return routes;
   });
   jobs.close();

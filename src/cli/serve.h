@@ -33,7 +33,8 @@ struct ServeCommand {
   int sign_in_hours = 12;
   bool check = false;
   std::string config = {};
-  std::string page = {};  ///< that is opened in the browser, e.g. /runs/ID
+  std::string page = {};                  ///< that is opened in the browser, e.g. /runs/ID
+  std::string ending = "Ctrl+C ends it";  ///< said to whoever opens the page
 };
 
 void add_serve_options(CLI::App& app, ServeCommand& command);

@@ -116,7 +116,7 @@ std::string_view encoding_name(Encoding encoding) {
 }
 
 Response encoded(Response response, const Request& request) {
-  if (response.news || is_small_already(response)) return response;
+  if (response.news || response.talk || is_small_already(response)) return response;
   const bool is_whole = !response.stream;
   if (is_whole && response.body.size() < kLeastBytes) return response;
   response.headers.emplace_back("Vary", "Accept-Encoding");

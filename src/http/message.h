@@ -50,6 +50,9 @@ struct Response {
   /// Writes the body piece by piece instead. An error ends the connection, so that a client sees that the
   /// answer is cut.
   std::function<Result<void>(const Bytes& write)> stream = {};
+  /// The same for an answer of which nobody knows yet whether it has pieces. If it writes none, what it
+  /// returns is the answer.
+  std::function<std::optional<Response>(const Bytes& write)> talk = {};
   /// Gives what is new, perhaps nothing, each time it is asked; no value: that was all. For server-sent
   /// events.
   std::function<std::optional<std::string>()> news = {};

@@ -174,6 +174,7 @@ struct Operation {
   /// - x-many: a list that takes all words up to the next option
   /// - x-optional-value: it may stand without a value
   /// - x-behind-dashes: words of another program's command line
+  /// - x-rare: agents are not told of it, since they pay for every word; they may give it
   /// - x-prose: a sentence or a statement, which people put into double quotes
   std::string_view parameters;
   ResultSchema result;
@@ -187,6 +188,9 @@ struct Operation {
   Result<Outcome> (*run)(Context& context, const nlohmann::json& parameters);
   /// What a person sees on a terminal.
   std::string (*text)(const Outcome& outcome, const TextStyle& style);
+  /// What was found, in one sentence, for readers who see little of an answer; empty, or no function: the
+  /// first line of the text says it. Asked before a budget cuts anything.
+  std::string (*conclusion)(const Outcome& outcome) = nullptr;
 };
 
 /// All operations in the order of their names.

@@ -13,6 +13,8 @@
 //   the texts of the names, UTF-8
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "timeline/tile_columns.h"
 
@@ -20,6 +22,9 @@ namespace nl::timeline {
 
 inline constexpr uint32_t kPackedMagic = 0x3254'4c4e;  // NLT2
 
+/// `texts`: of the names of the columns.
+std::string packed_tile(const std::vector<std::string_view>& texts, const TileColumns& columns,
+                        const Viewport& viewport);
 std::string packed_tile(const TimelineFile& file, const TileColumns& columns, const Viewport& viewport);
 
 }  // namespace nl::timeline

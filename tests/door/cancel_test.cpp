@@ -25,9 +25,9 @@ std::vector<Call> calls_to_cancel(const Examples& examples) {
 
 /// Work of length: it must stop when it first asks.
 bool may_take_long(const Call& call) {
-  static const std::set<std::string> kLong = {"analyze",     "compare", "export", "findings",
-                                              "fingerprint", "lint",    "report", "show",
-                                              "outliers",    "similar", "trend",  "verify"};
+  static const std::set<std::string> kLong = {"analyze",     "compare", "explain", "export", "findings",
+                                              "fingerprint", "lint",    "report",  "show",   "outliers",
+                                              "similar",     "suggest", "trend",   "triage", "verify"};
   return kLong.contains(call.operation) ||
          (call.operation == "import" && call.parameters.contains("refresh"));
 }

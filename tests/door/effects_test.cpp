@@ -44,6 +44,12 @@ class Effects : public LedgerOfSamples {
             {"compare", {{"runs", {a, b}}, {"gate", true}, {"html", folder_ + "/page.html"}}},
             {"demo", {{"output", folder_ + "/demo"}}},
             {"doctor", json::object()},
+            {"explain", {{"metric", "idle_time"}}},
+            {"explain", {{"finding", "launch_bound"}}},
+            {"explain", {{"run", a}, {"metric", "total_time"}}},
+            {"explain", {{"run", a}, {"finding", "launch_bound"}}},
+            {"explain", {{"run", native}, {"kernel", "gemm"}}},
+            {"explain", {{"run", native}, {"span", "kernels:0"}}},
             {"export", {{"run", native}, {"output", folder_ + "/run.json"}}},
             {"findings", json::object()},
             {"findings", {{"run", a}}},
@@ -73,11 +79,16 @@ class Effects : public LedgerOfSamples {
             {"redact", {{"reveal", "hukoyijewavuxoqi"}}},
             {"slice", {{"run", a}, {"window", "whole"}}},
             {"state", {{"action", "export"}}},
+            {"suggest", {{"run", a}}},
+            {"suggest", {{"run", native}, {"top", 1}}},
+            {"live", json::object()},
             {"system", json::object()},
             {"tag", {{"run", a}, {"names", {"nightly"}}}},
             {"token", {{"action", "add"}, {"name", "ci"}, {"role", "write"}}},
             {"token", json::object()},
             {"timeline", {{"run", a}}},
+            {"triage", {{"run", a}}},
+            {"triage", {{"run", native}, {"window", "whole"}}},
             {"outliers", {{"metric", "total_time"}}},
             {"trend", {{"metric", "total_time"}}},
             {"verify", {{"run", a}}},
@@ -128,7 +139,8 @@ TEST_F(Effects, WhoReadsWritesNothingButCaches) {
 TEST_F(Effects, ImportOnTheWayTakesTheRightToWrite) {
   const auto before = contents();
   const std::string path = sample_path("native_minimal.json");
-  for (const char* name : {"analyze", "show", "fingerprint", "lint", "similar", "verify"}) {
+  for (const char* name :
+       {"analyze", "show", "fingerprint", "lint", "similar", "suggest", "triage", "verify"}) {
     Context own = context(Effect::kRead);
     const auto outcome = call(name, {{"run", path}}, own);
     ASSERT_FALSE(outcome) << name;

@@ -19,6 +19,8 @@ CALLS = (
     ("analyze",),
     ("show",),
     ("findings",),
+    ("triage",),
+    ("suggest",),
     ("similar",),
     ("query", "SELECT * FROM spans ORDER BY ALL", "--limit", "0"),
 )

@@ -566,7 +566,7 @@ def test_bare_environment(tmp_path):
     assert_healthy(done)
     assert done.code != OK
     query = [BINARY, "query", "@latest", "SELECT 1 AS one", "--format", "parquet", "--ledger", ledger]
-    done = measured(query, tmp_path / "call", env={"TMPDIR": "/nonexistent"})
+    done = measured(query, tmp_path / "call", env={"TMPDIR": "/proc/nonexistent"})
     assert done.code == BAD_INPUT and "nonexistent" in done.err, done
 
 

@@ -16,9 +16,11 @@ NEEDED = {"kRead": 0, "kWrite": 1, "kManage": 2}
 # Calls that are complete enough to get as far as the check of rights; {} where the parameters do not matter for it.
 PARAMETERS: dict[str, dict[str, Any]] = {
     "analyze": {"run": "RUN"}, "compare": {"runs": ["RUN", "RUN"]}, "delete": {"run": "00000000", "reason": "a test"},
+    "explain": {"run": "RUN", "metric": "idle_time"},
     "export": {"run": "RUN"}, "fingerprint": {"run": "RUN"}, "label": {"run": "RUN", "labels": ["a=b"]}, "lint": {"run": "RUN"},
     "note": {"run": "RUN"}, "query": {"run": "RUN", "sql": "SELECT 1"}, "report": {"run": "RUN", "format": "json"},
     "show": {"run": "RUN"}, "similar": {"run": "RUN"}, "slice": {"run": "RUN", "window": "whole"}, "tag": {"run": "RUN", "names": ["a"]},
+    "suggest": {"run": "RUN"}, "triage": {"run": "RUN"},
     "timeline": {"run": "RUN"}, "outliers": {"metric": "total_time"}, "trend": {"metric": "total_time"}, "verify": {"run": "RUN"},
 }
 

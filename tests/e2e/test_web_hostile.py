@@ -111,7 +111,7 @@ def addresses(server, runs):
         "/runs", f"/runs?chosen={run[:12]},{other[:12]}", "/runs?columns=file,model,device,tags,label1,label4,labels",
         *(f"/compare?base={run}&new={other}&all=1&by={by}" for by in in_full(["work", "ops", "modules"], ["work"])),
         "/trend?metric=total_time&group_by=model,x", f"/similar?run={run}",
-        f"/flame?run={run}", f"/flame?run={other}&base={run}", "/system", "/rules",
+        f"/flame?run={run}", f"/flame?run={other}&base={run}", "/system", "/rules", "/live",
         *(f"/sql?run={run}&sql=SELECT * FROM {table}" for table in queries),
     ]  # fmt: skip
 
@@ -230,6 +230,7 @@ def test_addresses_are_only_text(look, place):
     _, runs = place
     routes = [f"/runs/{runs['run']}/{tab}".rstrip("/") for tab in [*TABS, "timeline"]]
     routes += ["/runs", "/compare", "/trend", "/outliers", "/similar", "/flame", "/sql", "/rules", "/system", "/rules/host_bound"]
+    routes += ["/live", "/live/0-nothing"]
     names, texts, wrong = parameters(), itertools.cycle(SHORT), {}
     assert len(names) > 25
     for route in routes:

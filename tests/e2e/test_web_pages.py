@@ -53,12 +53,13 @@ def address_of(name, runs):
         "rules": "/rules",
         "rule": "/rules/host_bound",
         "system": "/system",
+        "live": "/live",
     }[name]
 
 
 PAGES = [
     "runs", "chosen", "compare", "compare nothing", "trend", "outliers", "similar", "flame", "flame of a difference", "flame with a search",
-    "sql", "rules", "rule", "system",
+    "sql", "rules", "rule", "system", "live",
 ]  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def test_requirements_have_versions_and_hashes(name):
         assert wanted <= {line.split()[0].lower().replace("_", "-") for line in lines}
 
 
-@pytest.mark.parametrize("part", ["html-validate", "oidc-provider", "speedscope"])
+@pytest.mark.parametrize("part", ["html-validate", "mcp-conformance", "oidc-provider", "speedscope"])
 def test_npm_lock_has_hashes(part):
     lock = json.loads((REPOSITORY / "tools" / part / "package-lock.json").read_text())
     packages = {name: package for name, package in lock["packages"].items() if name}

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useState, type MouseEvent, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useState, type ComponentType, type MouseEvent, type ReactNode } from "react";
 import { Link, Redirect, Route, Router, Switch, useLocation, useSearchParams } from "wouter";
 import { hashLink, useHashPath, useHashSearch } from "./offline/hash_address";
 import { OFFLINE } from "./offline/mode";
@@ -20,6 +20,7 @@ const SimilarPage = OFFLINE ? SimilarNotHere : lazy(() => import("./pages/simila
 const RulesPage = lazy(() => import("./pages/rules"));
 const FlamePage = lazy(() => import("./pages/flame"));
 const SqlPage = OFFLINE ? SqlNotHere : lazy(() => import("./pages/sql"));
+const LivePage: ComponentType<{ recording?: string }> = OFFLINE ? LiveNotHere : lazy(() => import("./pages/live"));
 const SystemPage = OFFLINE ? SystemNotHere : lazy(() => import("./pages/system"));
 
 /** The path that a proxy puts before ours, from <base>. */
@@ -53,6 +54,7 @@ function Shell(): ReactNode {
           <Page href="/flame">Flame</Page>
           <Page href="/sql">SQL</Page>
           <Page href="/rules">Rules</Page>
+          <Page href="/live">Live</Page>
           <Page href="/system">System</Page>
         </nav>
         {OFFLINE ? <span className="hint">A copy to read, without a server</span> : <Reader />}
@@ -76,6 +78,8 @@ function Shell(): ReactNode {
           <Route path="/rules/:id">{({ id }) => <RulesPage id={id} />}</Route>
           <Route path="/flame" component={FlamePage} />
           <Route path="/sql" component={SqlPage} />
+          <Route path="/live">{() => <LivePage />}</Route>
+          <Route path="/live/:recording">{({ recording }) => <LivePage recording={recording} />}</Route>
           <Route path="/system" component={SystemPage} />
           <Route>
             <main id="main" data-ready="true">
@@ -123,6 +127,10 @@ function SqlNotHere(): ReactNode {
   const [search] = useSearchParams();
   const sql = search.get("sql") ?? "SELECT name, sum(dur_ns) FROM kernels GROUP BY name";
   return <NotHerePage title="SQL" what="SQL needs the tables of the run, which this file does not have." command={`neurolens query ${useRunWord()} ${shellWord(sql)}`} />;
+}
+
+function LiveNotHere(): ReactNode {
+  return <NotHerePage title="Live" what="A recording is looked at on the machine where it runs." command="neurolens record --live -- python serve.py" />;
 }
 
 function SystemNotHere(): ReactNode {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "http/api/mcp_endpoint.h"
 #include "http/jobs/jobs.h"
 #include "http/jobs/uploads.h"
 #include "http/message.h"
@@ -25,8 +26,9 @@ struct Shop {
   AuditLog* audit = nullptr;
   Jobs* jobs = nullptr;
   Uploads* uploads = nullptr;
-  std::string base_path = {};  ///< "/lens" behind a proxy; empty: none
-  bool has_sign_in = false;    ///< people come by a provider
+  std::string base_path = {};       ///< "/lens" behind a proxy; empty: none
+  bool has_sign_in = false;         ///< people come by a provider
+  McpProviders mcp_providers = {};  ///< none: the operations are offered to agents
 };
 
 class Api {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostRefusalsNoted = 10;  // in a second
 constexpr std::string_view kSignIn = "/sign-in", kSignInBack = "/sign-in/back", kSignOut = "/sign-out";
-constexpr std::string_view kFixed[] = {"/", "/healthz", "/readyz", "/metrics", kOpenApi};
+constexpr std::string_view kFixed[] = {"/", "/healthz", "/readyz", "/metrics", kOpenApi, kMcp};
 
 Response text_answer(std::string type, std::string body) {
   Response response{.type = std::move(type)};
@@ -21,6 +21,11 @@ Response text_answer(std::string type, std::string body) {
 
 const ops::Operation* operation_of(const Request& request) {
   return request.path.starts_with(kApi) ? ops::find_operation(request.path.substr(kApi.size())) : nullptr;
+}
+
+McpProviders mcp_providers_of(const Shop& shop) {
+  if (shop.mcp_providers) return shop.mcp_providers;
+  return providers_of_operations(shop.ledger_folder, shop.sql_workers, shop.audit);
 }
 
 Response ready(const Shop& shop) {
@@ -42,6 +47,7 @@ Routes::Routes(Shop shop, Guard guard, std::unique_ptr<SignIn> sign_in)
       guard_(std::move(guard)),
       sign_in_(std::move(sign_in)),
       api_(shop_),
+      mcp_(mcp_providers_of(shop_)),
       openapi_(openapi_text(shop_.base_path)) {
   shop_.uploads->forget_old();
   api_.keep_promises();
@@ -64,6 +70,7 @@ ops::Cost Routes::cost_of(const Request& request) const {
   const auto* operation = operation_of(request);
   if (request.path == kSignIn || request.path == kSignInBack)
     return ops::Cost::kHeavy;  // it asks another server
+  if (request.path == kMcp) return mcp_.cost_of(request);
   return operation == nullptr ? ops::Cost::kLight : operation->cost;
 }
 
@@ -157,6 +164,7 @@ void Routes::note_refusal(const Request& request, const std::string& who, int st
 Response Routes::admitted(const Request& request, const Caller& caller) {
   if (request.path.starts_with(kApi) && request.path != kOpenApi)
     return api_.answer(request, caller, std::string_view(request.path).substr(kApi.size()));
+  if (request.path == kMcp) return mcp_.answer(request, caller);
   if (request.method != Method::kGet && request.method != Method::kHead) {
     auto response = refused(405, "bad_input", "this address is asked by GET", "");
     response.headers.emplace_back("Allow", "GET, HEAD");

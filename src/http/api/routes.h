@@ -8,6 +8,7 @@
 
 #include "http/api/api.h"
 #include "http/api/figures.h"
+#include "http/api/mcp_endpoint.h"
 #include "http/message.h"
 #include "http/people/guard.h"
 #include "http/people/sign_in.h"
@@ -47,6 +48,7 @@ class Routes {
   Guard guard_;
   std::unique_ptr<SignIn> sign_in_;
   Api api_;
+  McpEndpoint mcp_;
   std::string openapi_;
   Figures figures_;
   std::mutex refusals_mutex_;

@@ -27,20 +27,21 @@ const EmbeddedFile* file_named(std::string_view name) {
 }
 
 // As web/src/app.tsx knows them.
-constexpr std::string_view kPages[] = {"/",        "/runs",  "/compare", "/trend", "/outliers",
-                                       "/similar", "/flame", "/sql",     "/rules", "/system"};
+constexpr std::string_view kPages[] = {"/",      "/runs", "/compare", "/trend",  "/outliers", "/similar",
+                                       "/flame", "/sql",  "/rules",   "/system", "/live"};
 
 bool is_word(const std::string& step) {
-  return !step.empty() && std::all_of(step.begin(), step.end(),
-                                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return !step.empty() && std::all_of(step.begin(), step.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-';
+  });
 }
 
-/// One of the pages above, /runs/ID, /runs/ID/TAB or /rules/ID; the page itself says if there is no such
-/// thing.
+/// One of the pages above, /runs/ID, /runs/ID/TAB, /rules/ID or /live/RECORDING; the page itself says if
+/// there is no such thing.
 bool is_page(std::string_view path) {
   if (std::find(std::begin(kPages), std::end(kPages), path) != std::end(kPages)) return true;
   const std::vector<std::string> steps = split(path.substr(1), '/');
-  const size_t most = steps[0] == "runs" ? 3 : steps[0] == "rules" ? 2 : 0;
+  const size_t most = steps[0] == "runs" ? 3 : steps[0] == "rules" || steps[0] == "live" ? 2 : 0;
   return steps.size() > 1 && steps.size() <= most && std::all_of(steps.begin(), steps.end(), is_word);
 }
 

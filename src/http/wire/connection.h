@@ -259,10 +259,11 @@ class Connection {
     Response response = encoded(parts_.routes.answer(request), request);
     bool goes_on = true;
     if (response.stream) goes_on = stream(response, io);
+    if (response.talk) goes_on = talk(response, request, io);
     co_await move_to(io);
     if (response.news)
       goes_on = co_await write_news(response);
-    else if (!response.stream)
+    else if (!response.stream && !response.talk)
       goes_on = co_await write_whole(response, keeps_);
     end(request, response);
     co_return goes_on;
@@ -375,12 +376,9 @@ class Connection {
     return head;
   }
 
-  /// On a worker, which waits for each piece to be written. In chunks: an error in the middle ends the
-  /// connection before the last chunk, so that the client knows. An error before the first piece becomes the
-  /// response, which has no stream then and is still to be written.
-  bool stream(Response& response, const asio::any_io_executor& io) {
-    bool has_begun = false;
-    const Bytes write = [&](std::string_view piece) -> Result<void> {
+  /// Writes pieces of the response, the head before the first one; its worker waits for each.
+  Bytes writer(const Response& response, const asio::any_io_executor& io, bool& has_begun) {
+    return [this, &response, &has_begun, io](std::string_view piece) -> Result<void> {
       try {
         if (!has_begun) asio::co_spawn(io, write_head(chunked_head(response)), asio::use_future).get();
         has_begun = true;
@@ -390,6 +388,35 @@ class Connection {
         return Error{ErrorCode::kCancelled, "the client has left"};
       }
     };
+  }
+
+  bool end_of_pieces(const asio::any_io_executor& io) {
+    try {
+      if (!is_head_) asio::co_spawn(io, write_last(), asio::use_future).get();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  /// The same as stream(), for an answer that may turn out to be whole: it becomes the response then.
+  bool talk(Response& response, const Request& request, const asio::any_io_executor& io) {
+    bool has_begun = false;
+    const Bytes write = writer(response, io, has_begun);
+    auto whole = response.talk(write);
+    if (has_begun) return end_of_pieces(io);
+    if (!whole) return false;
+    whole->who = response.who;
+    response = encoded(*std::move(whole), request);
+    return true;
+  }
+
+  /// On a worker, which waits for each piece to be written. In chunks: an error in the middle ends the
+  /// connection before the last chunk, so that the client knows. An error before the first piece becomes the
+  /// response, which has no stream then and is still to be written.
+  bool stream(Response& response, const asio::any_io_executor& io) {
+    bool has_begun = false;
+    const Bytes write = writer(response, io, has_begun);
     const auto done = response.stream(write);
     if (!done && !has_begun) {
       const std::string who = response.who;
@@ -397,13 +424,7 @@ class Connection {
       response.who = who;
       return true;  // whoever called writes it, as any other answer
     }
-    if (!done || !write("")) return false;
-    try {
-      if (!is_head_) asio::co_spawn(io, write_last(), asio::use_future).get();
-      return true;
-    } catch (const std::exception&) {
-      return false;
-    }
+    return done && write("") ? end_of_pieces(io) : false;
   }
 
   asio::awaitable<bool> write_news(Response& response) {

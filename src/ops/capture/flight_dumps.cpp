@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "base/files.h"
+#include "ops/capture/recordings.h"
 #include "ops/operation.h"
 
 namespace nl::ops {
@@ -133,10 +134,10 @@ void FlightDumps::finish() {
   (void)importer_.join();
 }
 
-Result<json> dump_recordings(const std::string& recordings, const std::function<bool()>& cancelled) {
+Result<json> dump_recordings(const std::string& ledger_folder, const std::function<bool()>& cancelled) {
   json runs = json::array();
-  for (const std::string& name : list_folder(recordings)) {
-    const std::string folder = recordings + "/" + name;
+  for (const std::string& name : list_recordings(ledger_folder)) {
+    const std::string folder = recordings_folder(ledger_folder) + "/" + name;
     if (!can_dump(folder)) continue;
     NL_TRY(json recording, request_dump(folder, cancelled));
     runs.push_back(std::move(recording));

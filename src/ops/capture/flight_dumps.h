@@ -53,6 +53,7 @@ class FlightDumps {
 
 /// Asks each flight recorder at work in a folder below, one after the other, and waits for its answer: an
 /// array of what they made. `not_found` if there is none, `unavailable` if one gives no answer.
-Result<nlohmann::json> dump_recordings(const std::string& recordings, const std::function<bool()>& cancelled);
+Result<nlohmann::json> dump_recordings(const std::string& ledger_folder,
+                                       const std::function<bool()>& cancelled);
 
 }  // namespace nl::ops

@@ -2,12 +2,8 @@
 
 #include <utility>
 
-#include "ops/runs/analysis_options.h"
-#include "ops/runs/graph_donors.h"
 #include "ops/runs/named_analysis.h"
 #include "ops/runs/page_calls.h"
-#include "ops/runs/recorded_times.h"
-#include "ops/runs/run_state.h"
 #include "ops/screen/analyze_text.h"
 
 namespace nl::ops {
@@ -22,14 +18,14 @@ constexpr char kParameters[] = R"({
     "window": {"type": "string", "default": "steady",
                "description": "steady (without set-up, warm-up and tail), whole, step:N (from 0), ns:BEGIN..END (times as in the tables), prefill, decode, decode_step, or the name of an annotation"},
     "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows in each table"},
-    "phase": {"type": "array", "items": {"type": "string"},
+    "phase": {"x-rare": true, "type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
-    "model_config": {"type": "string", "x-host-path": true,
+    "model_config": {"x-rare": true, "type": "string", "x-host-path": true,
                      "description": "config.json of the language model, as on Hugging Face: steps are then compared with what memory bandwidth and peaks allow"},
-    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with your own device peaks"},
-    "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
+    "peaks": {"x-rare": true, "type": "string", "x-host-path": true, "description": "YAML file with your own device peaks"},
+    "rules": {"x-rare": true, "type": "array", "items": {"type": "string"}, "x-host-path": true,
               "description": "folder with your own rules"},
-    "graph_ops": {"type": "string", "x-run": true,
+    "graph_ops": {"x-rare": true, "type": "string", "x-run": true,
                   "description": "run or profile from which graph replays get their ops: the trace of the graph's capture, or a run of the model without graphs"}
   }})";
 
@@ -118,31 +114,29 @@ constexpr Cut kCuts[] = {
 };
 
 Result<Outcome> run(Context& context, const json& parameters) {
-  const auto engine = store::EngineStart::leased(store::reading_engine());
-  NL_TRY(const auto named, resolve_run(context, parameters["run"]));
-  NL_TRY(auto options, analysis_options(parameters));
-  NL_TRY(const auto open, open_derived(named, engine));
-  NL_TRY(const auto labels, labels_of_run(context, named, open->document()));
-  use_labels(options, store::counting_values(labels));
-  options.graph_donors = donors_in_ledger(named, open->document());
-  if (parameters.contains("graph_ops")) {
-    NL_TRY(options.graph_donors, named_donor(context, parameters["graph_ops"]));
-  }
-  NL_TRY(auto analysis, analyze::analyze_run(open, options));
-  AnalyzedRun answer{.run_id = named.run_id, .analysis = std::move(analysis.data)};
-  NL_TRY(answer.iterations, iteration_times(*open));
-  NL_TRY(answer.analysis.recorded_times, recorded_part(*open, options.window, options.top));
+  NL_TRY(auto done, analyze_named_run(context, parameters));
+  const AnalyzedRun answer{.run_id = done.named.run_id,
+                           .analysis = std::move(done.analysis.data),
+                           .iterations = std::move(done.iterations)};
   Outcome outcome = answered(answer);
   if (std::string warning = overhead_warning(answer.iterations); !warning.empty())
     outcome.warnings.push_back(std::move(warning));
-  const std::string id = named.call_name();
-  if (answer.analysis.steps.count != 0 && options.window == "steady")
+  const std::string id = done.named.call_name();
+  if (answer.analysis.steps.count != 0 && parameters["window"] == "steady")
     outcome.next.push_back(suggested("analyze", {{"run", id}, {"window", "step:0"}}));
-  if (answer.analysis.devices.empty() && open->has("samples"))
+  if (answer.analysis.devices.empty() && done.open->has("samples"))
     outcome.next.push_back(suggested("show", {{"run", id}}));  // where the processors' time went
   if (!answer.analysis.findings.empty()) outcome.next.push_back(suggested("findings", {{"run", id}}));
-  suggest_pages(outcome, named);
+  suggest_pages(outcome, done.named);
   return outcome;
+}
+
+std::string conclusion(const Outcome& outcome) {
+  const nlohmann::json& limiters = outcome.data.at("limiters");
+  if (limiters.empty()) return "nothing says what limits the window";
+  const nlohmann::json& most = limiters[0];
+  return fmt::format("limited by {}, {:.1f} % of the window: {}", most.at("what").get<std::string>(),
+                     most.at("share").get<double>() * 100, most.at("words").get<std::string>());
 }
 
 }  // namespace
@@ -150,9 +144,16 @@ Result<Outcome> run(Context& context, const json& parameters) {
 const Operation& operation_analyze() {
   static constexpr Operation kOperation{
       .name = "analyze",
-      .summary = "Show where the time of a run went; the parts add up to the whole",
-      .use_when = "you want to know what limits a run: compute, communication, copies or idle time, and why",
-      .not_when = "you only want to know what is in a run: show; you need other columns: query",
+      .summary =
+          "Break down where the time went: compute, exposed communication, memory copies, idle gaps and "
+          "their causes",
+      .use_when =
+          "you ask why the GPU is idle or its utilisation low; whether it is compute, memory, launch or CPU "
+          "bound; how many milliseconds or what share of the wall or busy time is spent in kernels, layers "
+          "of the model, attention, GEMM, collectives, a step, prefill, decode, synchronisation or host "
+          "overhead; which rank is the straggler and how long others wait; roofline, bandwidth, overlap, "
+          "tokens per second",
+      .not_when = "you want rows: query",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,
       .result = schema_text<AnalyzedRun>,
@@ -161,6 +162,7 @@ const Operation& operation_analyze() {
       .cuts = kCuts,
       .run = run,
       .text = analyze_text,
+      .conclusion = conclusion,
   };
   return kOperation;
 }

@@ -18,8 +18,8 @@ constexpr char kParameters[] = R"({
   "properties": {
     "name": {"type": "string", "x-positional": 1, "description": "name of the baseline; without it: list all"},
     "run": {"type": "string", "x-positional": 2, "x-run": true,
-            "description": "run that becomes the baseline: run id, @latest, bundle folder or profile; a tag stands for all its runs"},
-    "add": {"type": "boolean", "description": "keep the runs of the baseline and add these"},
+            "description": "run id, @latest or file; a tag stands for all its runs"},
+    "add": {"x-rare": true, "type": "boolean", "description": "keep the runs of the baseline and add these"},
     "remove": {"type": "boolean", "description": "remove the baseline; its runs stay"}
   }})";
 
@@ -131,9 +131,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_baseline() {
   static constexpr Operation kOperation{
       .name = "baseline",
-      .summary = "Name a run, or all runs of a tag, as a baseline for others",
-      .use_when = "you want to compare later runs with this one; @baseline:NAME stands for it",
-      .not_when = "you only want to find runs again: tag",
+      .summary = "Make a run, or the runs of a tag, the baseline: the reference for later comparisons",
+      .use_when = "you want to set, pin, move or remove the reference or standard of a model or project",
+      .not_when = "you only want to find it again: tag",
       .example = R"({"name": "main", "run": "@latest"})",
       .parameters = kParameters,
       .result = kResult,

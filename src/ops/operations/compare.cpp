@@ -26,26 +26,26 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "runs": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-run": true,
-             "description": "two runs, the base first: run id, @latest, bundle folder or profile; a tag or a baseline stands for all its runs, which count as repeats"},
+             "description": "two runs, the base first: id, @latest or file; a tag or a baseline stands for all its runs, which count as repeats"},
     "base": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines of the base, instead of the first of two"},
     "new": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines to compare with the base"},
     "window": {"type": "string", "x-own-default": "auto",
-               "description": "auto (the steps if both sides have similar ones, else steady), steps, steady (without set-up, warm-up and tail), whole, step:N, a phase, or the name of an annotation"},
-    "keep_warm_up": {"type": "boolean", "description": "also count first steps that look like a warm-up"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "x-own-default": 15, "description": "rows in the table of changes"},
+               "description": "auto (the steps if both sides have similar ones, else steady), steps, steady, whole, step:N, a phase, or the name of an annotation"},
+    "keep_warm_up": {"x-rare": true, "type": "boolean", "description": "also count first steps that look like a warm-up"},
+    "top": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 10000, "x-own-default": 15, "description": "rows in the table of changes"},
     "threshold": {"type": "string", "x-own-default": "1%", "description": "smaller differences do not matter"},
     "gate": {"type": "boolean", "description": "exit 1 unless the comparison shows that there is no regression"},
-    "allow_untested": {"type": "string", "description": "with one run on each side, let an increase up to this pass the gate, e.g. 5%"},
+    "allow_untested": {"x-rare": true, "type": "string", "description": "with one run on each side, let an increase up to this pass the gate, e.g. 5%"},
     "expect": {"type": "string", "x-host-path": true,
                "description": "YAML file with expectations (base, window, threshold, limits); the gate checks them"},
-    "allow_inconclusive": {"type": "boolean", "description": "let an inconclusive comparison pass the gate"},
-    "phase": {"type": "array", "items": {"type": "string"},
+    "allow_inconclusive": {"x-rare": true, "type": "boolean", "description": "let an inconclusive comparison pass the gate"},
+    "phase": {"x-rare": true, "type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase, e.g. prefill=LLM@prefill; also decode=, decode_step="},
-    "peaks": {"type": "string", "x-host-path": true, "description": "YAML file with your own device peaks"},
+    "peaks": {"x-rare": true, "type": "string", "x-host-path": true, "description": "YAML file with your own device peaks"},
     "html": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write the comparison as one HTML page to this file"},
     "markdown": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write a comment for a pull request to this file"},
     "junit": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write JUnit XML for a CI system to this file"},
-    "page": {"type": "string", "enum": ["html", "markdown", "junit"],
+    "page": {"x-rare": true, "type": "string", "enum": ["html", "markdown", "junit"],
              "description": "print this page instead of the answer; to write files, use the options of the same names"}
   }})";
 
@@ -303,10 +303,15 @@ Result<Outcome> run(Context& context, const json& given) {
 const Operation& operation_compare() {
   static constexpr Operation kOperation{
       .name = "compare",
-      .summary = "Show exactly what changed between two runs, and whether the change is real",
+      .summary =
+          "Compare two runs or sets of runs: what changed, what got slower or faster, and is the difference "
+          "real, significant or just noise",
       .use_when =
-          "you have a run before and after a change, one against a baseline, or one model on two devices",
-      .not_when = "you have one run: analyze; you look for similar runs: similar; you want a history: trend",
+          "you have a run and a baseline, results before and after a change, optimisation or upgrade (did it "
+          "help?); a regression, speedup or improvement between builds, commits, versions, configurations, "
+          "or the same model on two devices (A/B); ask which kernels were added, removed or replaced; or "
+          "want a gate that fails the pipeline if latency regresses by some percent",
+      .not_when = "you have a history of runs: trend",
       .example = R"({"runs": ["before.json.gz", "after.json.gz"]})",
       .parameters = kParameters,
       .result = schema_text<compare::Comparison>,

@@ -32,34 +32,34 @@ constexpr char kParameters[] = R"json({
   "properties": {
     "workload": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-host-path": true, "x-behind-dashes": true,
                  "description": "the command to run, after --; or a workload file (.yaml) and key=value for its values"},
-    "tool": {"type": "string", "enum": ["auto", "nsight", "rocprofv3"], "default": "auto",
+    "tool": {"x-rare": true, "type": "string", "enum": ["auto", "nsight", "rocprofv3"], "default": "auto",
              "description": "whose tools: NVIDIA's, AMD's, or those that are installed"},
-    "mode": {"type": "string", "enum": ["light", "deep"], "default": "deep",
+    "mode": {"x-rare": true, "type": "string", "enum": ["light", "deep"], "default": "deep",
              "description": "light: without counters"},
-    "range": {"type": "string",
+    "range": {"x-rare": true, "type": "string",
               "description": "only this NVTX range is profiled, DOMAIN@RANGE or RANGE (default: that of the workload file); not with rocprofv3"},
-    "trace": {"type": "string", "default": "cuda,nvtx", "description": "what Nsight Systems records"},
-    "repeats": {"type": "integer", "minimum": 1, "maximum": 100, "default": 3,
+    "trace": {"x-rare": true, "type": "string", "default": "cuda,nvtx", "description": "what Nsight Systems records"},
+    "repeats": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 100, "default": 3,
                 "description": "runs without any tool"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 100, "default": 5,
+    "top": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 100, "default": 5,
             "description": "kernels to replay for their counters, the longest first"},
-    "kernel": {"type": "array", "items": {"type": "string"},
+    "kernel": {"x-rare": true, "type": "array", "items": {"type": "string"},
                "description": "replay this kernel, by the name of its function, instead of the longest; may be repeated"},
-    "launches": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 20,
+    "launches": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 100000, "default": 20,
                  "description": "launches of these kernels to replay, from the middle of the run; rocprofv3 counts all of them"},
-    "counter": {"type": "array", "items": {"type": "string"},
+    "counter": {"x-rare": true, "type": "array", "items": {"type": "string"},
                 "description": "counter for rocprofv3; may be repeated (default: SQ_WAVES, GRBM_GUI_ACTIVE, FETCH_SIZE)"},
-    "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 3600,
+    "time_limit": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 604800, "default": 3600,
                    "description": "seconds after which a pass is stopped"},
-    "silence_limit": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 600,
+    "silence_limit": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 604800, "default": 600,
                       "description": "seconds without output or growing files after which a pass is stopped"},
-    "max_slowdown": {"type": "integer", "minimum": 2, "maximum": 1000000, "default": 100,
+    "max_slowdown": {"x-rare": true, "type": "integer", "minimum": 2, "maximum": 1000000, "default": 100,
                      "description": "a pass is stopped when it takes this many times as long as without a tool, plus a minute"},
-    "max_mb": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 2048,
+    "max_mb": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 1000000, "default": 2048,
                "description": "a pass is stopped when its files grow larger than this"},
-    "phase": {"type": "array", "items": {"type": "string"},
+    "phase": {"x-rare": true, "type": "array", "items": {"type": "string"},
               "description": "name of the ranges of an LLM phase for the reports, e.g. prefill=LLM@prefill"},
-    "set": {"type": "array", "items": {"type": "string"},
+    "set": {"x-rare": true, "type": "array", "items": {"type": "string"},
             "description": "label=value for the run, such as variant=quantised; may be repeated"}
   }})json";
 
@@ -301,13 +301,10 @@ const Operation& operation_deep() {
   static constexpr Operation kOperation{
       .name = "deep",
       .summary =
-          "Run a workload plain, traced, and with counters of its longest kernels, as one run (with tools of "
-          "NVIDIA or AMD)",
-      .use_when =
-          "you have a program that ends by itself and Nsight Systems with Nsight Compute, or rocprofv3, and "
-          "want "
-          "times, kernels and counters in one run",
-      .not_when = "you have exports already: import --as-one; an ONNX model on the CPU: profile",
+          "Run a GPU workload plain, traced and with hardware counters of its longest kernels (Nsight, "
+          "rocprofv3), as one run",
+      .use_when = "you need to collect occupancy, stalls, cache and DRAM counters of kernels",
+      .not_when = "there is no GPU: profile",
       .example = R"({"top": 3, "workload": ["python3", "generate.py", "--batch", "8"]})",
       .parameters = kParameters,
       .result = kResult,

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "capture/capabilities.h"
 #include "ingest/adapter.h"
+#include "ops/capture/recordings.h"
 #include "ops/text/text.h"
 #include "store/ledger.h"
 
@@ -83,7 +84,7 @@ void check_ledger(const Context& context, Findings& findings) {
   if (stagings > 0)
     findings.note("staging", counted(stagings, "import") + " running or killed",
                   context.spell(suggested("gc")));
-  const auto recordings = static_cast<int64_t>(list_folder(folder + "/recordings").size());
+  const auto recordings = static_cast<int64_t>(list_recordings(folder).size());
   if (recordings > 0)
     findings.note("recordings", counted(recordings, "recording") + " running or killed",
                   context.spell(suggested("record", {{"recover", true}})));
@@ -141,9 +142,13 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_doctor() {
   static constexpr Operation kOperation{
       .name = "doctor",
-      .summary = "Check what works on this machine, and say how to fix what does not",
-      .use_when = "something fails, or the machine is new",
-      .not_when = "one run looks damaged: verify",
+      .summary =
+          "Check this installation and machine: is it healthy, what works, which tools, profilers or "
+          "permissions are missing, and how to repair it",
+      .use_when =
+          "a command does not work, fails or cannot record or profile here, nsys or ncu is not found, or the "
+          "machine is new and has to be set up or configured",
+      .not_when = "one run is damaged: verify",
       .example = R"({})",
       .parameters = kParameters,
       .result = kResult,

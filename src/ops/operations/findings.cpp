@@ -25,10 +25,10 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME, bundle folder or profile; without it: all runs with predictions"},
+            "description": "run id, tag, @latest, @baseline:NAME or file; without it: all runs with predictions"},
     "score": {"type": "boolean",
-              "description": "compare the predicted with the measured gain, where RUN is a later run in which a suggestion was applied (labels follows=RUN applied=RULE[:N]). Without RUN: all such runs of the ledger, with a verdict on each rule"},
-    "pairs": {"type": "string", "x-host-path": true,
+              "description": "compare the predicted with the measured gain of RUN, which has the labels follows=EARLIER applied=RULE[:N]; without RUN: of all such runs"},
+    "pairs": {"x-rare": true, "type": "string", "x-host-path": true,
               "description": "with --score: pairs of runs before and after a change, from this YAML file instead of labels"}
   }})";
 
@@ -220,7 +220,7 @@ Result<Outcome> score(Context& context, store::Ledger& ledger, const std::string
 
 // ---- Score of the rules
 
-constexpr int64_t kMaxPairsBytes = 1024 * 1024;
+constexpr int64_t kMaxPairsBytes = 1 << 20;
 
 Result<std::vector<GainPair>> pairs_of(store::Ledger& ledger, const json& parameters) {
   if (!parameters.contains("pairs")) return labelled_pairs(ledger);
@@ -315,8 +315,9 @@ std::string score_text(const json& data, const TextStyle& style) {
 
 std::string pair_text(const json& pair) {
   if (pair["gained_ns"].is_null()) return "";
-  std::string text = fmt::format("{} to {} a {}", ns_text(pair["before_ns"]), ns_text(pair["after_ns"]),
-                                 pair["unit"].get<std::string>());
+  const std::string unit = pair["unit"];
+  std::string text = fmt::format("{} to {} {} {}", ns_text(pair["before_ns"]), ns_text(pair["after_ns"]),
+                                 unit.starts_with('i') ? "an" : "a", unit);
   if (!pair["least_ns"].is_null())
     text += fmt::format(", gained {} to {}", ns_text(pair["least_ns"]), ns_text(pair["most_ns"]));
   return text;
@@ -370,16 +371,29 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   return outcome.data.contains("scores") ? score_text(outcome.data, style) : list_text(outcome, style);
 }
 
+/// Of a run that was named, or of all pairs; lists of promises have no single one.
+std::string conclusion(const Outcome& outcome) {
+  if (outcome.data.contains("promises") && outcome.data["promises"] != 0)
+    return fmt::format("{} of {} promises held", outcome.data["held"].get<int64_t>(),
+                       outcome.data["promises"].get<int64_t>());
+  if (!outcome.data.contains("findings")) return "";
+  const json& found = outcome.data.at("findings");
+  if (found.empty()) return "no rule found anything to improve";
+  return fmt::format("{} finding{}; most time is at stake in: {}", found.size(), found.size() == 1 ? "" : "s",
+                     found[0].at("title").get<std::string>());
+}
+
 }  // namespace
 
 const Operation& operation_findings() {
   static constexpr Operation kOperation{
       .name = "findings",
       .summary =
-          "Show what was found in a run, remember what it promises, and check the promise on a later run",
+          "List all problems found in a run; check whether a change brought the gain that was predicted",
       .use_when =
-          "you will apply a suggestion and want to know afterwards whether it gained what was promised",
-      .not_when = "you also want to know where the time went: analyze",
+          "you want every issue, or applied a suggestion, recommendation or advice and ask whether it really "
+          "brought, saved or gained what was promised, how good or accurate predictions were",
+      .not_when = "you want to know what to do: suggest",
       .example = R"({"score": true, "run": "@latest"})",
       .parameters = kParameters,
       .result = kResult,
@@ -388,6 +402,7 @@ const Operation& operation_findings() {
       .cuts = kCuts,
       .run = run,
       .text = text,
+      .conclusion = conclusion,
   };
   return kOperation;
 }

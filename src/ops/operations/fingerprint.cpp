@@ -125,7 +125,7 @@ const Operation& operation_fingerprint() {
       .parameters = kParameters,
       .result = kResult,
       .effect = Effect::kRead,
-      .reach = {.cli = true, .http = true, .mcp = true},
+      .reach = {.cli = true, .http = true},
       .cuts = kCuts,
       .run = run,
       .text = text,

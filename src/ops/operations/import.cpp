@@ -19,19 +19,19 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["paths"],
   "properties": {
     "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "x-positional": 1, "x-host-path": true, "x-upload": true,
-              "description": "profiles or packed runs (.nlz) to import; each becomes a run, but the files that trtexec writes for one model become one run"},
-    "format": {"type": "string", "description": "use this format instead of the detected one"},
-    "threads": {"type": "integer", "minimum": 1, "maximum": 256,
+              "description": "profiles or packed runs (.nlz); each becomes a run, but files that trtexec writes for one model become one"},
+    "format": {"x-rare": true, "type": "string", "description": "use this format instead of the detected one"},
+    "threads": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 256,
                 "description": "parser threads (default: the machine's cores); the result is always the same"},
-    "refresh": {"type": "boolean", "description": "replace the run if it is in the ledger already"},
+    "refresh": {"x-rare": true, "type": "boolean", "description": "replace the run if it is in the ledger already"},
     "as_one": {"type": "boolean",
                "description": "import the files as one run: traces of ranks, counters, layers, telemetry"},
-    "rank_from_name": {"type": "boolean",
+    "rank_from_name": {"x-rare": true, "type": "boolean",
                        "description": "take the rank of a trace that names none from its file name, e.g. rank3"},
-    "add_to": {"type": "string", "x-run": true, "description": "make a new run from this run and the files"},
+    "add_to": {"x-rare": true, "type": "string", "x-run": true, "description": "make a new run from this run and the files"},
     "set": {"type": "array", "items": {"type": "string"},
             "description": "label=value for the runs, such as model=llama-3-8b; may be repeated"},
-    "no_sidecar": {"type": "boolean", "description": "take no labels, tags and notes from neurolens.yaml beside the files"}
+    "no_sidecar": {"x-rare": true, "type": "boolean", "description": "take no labels, tags and notes from neurolens.yaml beside the files"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -155,9 +155,12 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_import() {
   static constexpr Operation kOperation{
       .name = "import",
-      .summary = "Import profiles into the ledger",
-      .use_when = "you have a trace file and want a run to look at, query or compare",
-      .not_when = "you only want to look at one file: neurolens FILE does both",
+      .summary = "Read profiler files into the ledger: add, load, store",
+      .use_when =
+          "you have traces, logs, exports or a folder (PyTorch, nsys sqlite, ncu, rocprof, ONNX Runtime, "
+          "TensorRT, XLA, vLLM benchmark) to put into the database, or those of several ranks to merge or "
+          "combine into one run",
+      .not_when = "nothing is recorded yet: record",
       .example = R"({"paths": ["trace.json.gz"]})",
       .parameters = kParameters,
       .result = kResult,

@@ -23,7 +23,7 @@ constexpr char kParameters[] = R"({
     "run": {"x-run": true},
     "labels": {"type": "array", "items": {"type": "string"}, "x-positional": 2,
                "description": "key=value sets a label, key= removes your value; without it: list the labels"},
-    "force": {"type": "boolean", "description": "use your value even if the source says something else"}
+    "force": {"x-rare": true, "type": "boolean", "description": "use your value even if the source says something else"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -162,9 +162,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_label() {
   static constexpr Operation kOperation{
       .name = "label",
-      .summary = "Label a run: model, precision, batch, commit",
-      .use_when = "you want to find, group or compare runs by what was run",
-      .not_when = "you want a word without a value: tag; a sentence: note",
+      .summary = "Label a run with key=value, e.g. precision, batch, commit, owner",
+      .use_when =
+          "you want to mark or annotate a run with what it was (batch 16, fp8), or to set, add, correct, "
+          "store or remove such an attribute, value or commit hash",
+      .not_when = "one word is enough: tag",
       .example = R"({"run": "@latest", "labels": ["model=llama-3-8b", "batch=8"]})",
       .parameters = kParameters,
       .result = kResult,

@@ -14,9 +14,9 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"x-run": true},
-    "names": {"type": "string", "x-host-path": true,
+    "names": {"x-rare": true, "type": "string", "x-host-path": true,
               "description": "YAML file with names: a list of regular expressions; every other name is reported as a fault"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows in each list"}
+    "top": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 10000, "default": 10, "description": "rows in each list"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -73,9 +73,12 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_lint() {
   static constexpr Operation kOperation{
       .name = "lint",
-      .summary = "Check the ranges that a program marks (NVTX and user annotations)",
+      .summary =
+          "Check the NVTX ranges, markers and annotations of a program: well formed, nested, closed, named, "
+          "covering the time",
       .use_when =
-          "you use ranges as windows or phases and want to know whether they are complete and well named",
+          "you ask whether your instrumentation is complete, correct and good enough for windows and phases, "
+          "or has unclosed, unbalanced, overlapping or badly named ranges",
       .not_when = "you want to know where the time went: analyze",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,

@@ -26,9 +26,9 @@ constexpr char kParameters[] = R"({
              "description": "the note to add, in Markdown; without it: list the notes"},
     "about": {"type": "string", "maxLength": 4096,
               "description": "what of the run the note is about: kernel:NAME, span:ID, finding:RULE or compare:RUN"},
-    "edit": {"type": "integer", "minimum": 1, "x-effect": "write", "description": "number of the note that gets this text; what it said is kept"},
-    "remove": {"type": "integer", "minimum": 1, "x-effect": "write", "description": "number of the note to remove; what it said is kept"},
-    "history": {"type": "boolean", "default": false, "description": "also what notes said before they were changed or removed"}
+    "edit": {"x-rare": true, "type": "integer", "minimum": 1, "x-effect": "write", "description": "number of the note that gets this text; what it said is kept"},
+    "remove": {"x-rare": true, "type": "integer", "minimum": 1, "x-effect": "write", "description": "number of the note to remove; what it said is kept"},
+    "history": {"x-rare": true, "type": "boolean", "default": false, "description": "also what notes said before they were changed or removed"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -214,9 +214,11 @@ const Operation& operation_note() {
   static constexpr Operation kOperation{
       .name = "note",
       .summary =
-          "Add a note to a run, or to a kernel, span, finding or comparison of it; change it; read all",
-      .use_when = "something about a run is worth a sentence",
-      .not_when = "you want to find runs by it: label or tag",
+          "Write, change or read notes: comments of people on a run, kernel, span, finding or comparison",
+      .use_when =
+          "you want to leave or attach a comment, remark, message or text for colleagues or the team, write "
+          "down or document what you learned or why, or read what others wrote",
+      .not_when = "you want to find runs by it: label",
       .example = R"({"run": "@latest", "text": "first run with the new kernel"})",
       .parameters = kParameters,
       .result = kResult,

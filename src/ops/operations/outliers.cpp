@@ -25,14 +25,14 @@ constexpr char kParameters[] = R"({
   "properties": {
     "metric": {"type": "string", "default": "step_time",
                "description": "figure of the runs: step_time (median of the steps), or the id of a metric of the busiest device, e.g. total_time"},
-    "group_by": {"type": "string", "default": "model,device",
+    "group_by": {"x-rare": true, "type": "string", "default": "model,device",
                  "description": "peers have the same value of these labels or fields (device, backend, format), separated by commas"},
     "where": {"type": "array", "items": {"type": "string"},
               "description": "condition such as key=value, as for runs; may be repeated"},
-    "tag": {"type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
-    "threshold": {"type": "string", "default": "5%", "description": "smaller distances to what is usual do not matter"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 20, "description": "number of outliers to list for each group"},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 1000, "description": "number of newest runs to look at"}
+    "tag": {"x-rare": true, "type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
+    "threshold": {"x-rare": true, "type": "string", "default": "5%", "description": "smaller distances to what is usual do not matter"},
+    "top": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 10000, "default": 20, "description": "number of outliers to list for each group"},
+    "limit": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 10000, "default": 1000, "description": "number of newest runs to look at"}
   }})";
 
 constexpr Cut kCuts[] = {{"/groups/*/outliers", 1}, {"/left_out"}, {"/groups"}};
@@ -109,14 +109,28 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   return out;
 }
 
+std::string conclusion(const Outcome& outcome) {
+  const nlohmann::json& data = outcome.data;
+  if (data.at("silent").is_string()) return data.at("silent").get<std::string>();
+  size_t found = 0;
+  for (const nlohmann::json& group : data.at("groups")) found += group.at("outliers").size();
+  const std::string figure = data.at("figure").at("id").get<std::string>();
+  if (found == 0) return fmt::format("nothing is unlike its peers, by {}", figure);
+  return fmt::format("{} unlike {} peers, by {}",
+                     found == 1 ? "one run or part is" : std::to_string(found) + " runs or parts are",
+                     found == 1 ? "its" : "their", figure);
+}
+
 }  // namespace
 
 const Operation& operation_outliers() {
   static constexpr Operation kOperation{
       .name = "outliers",
-      .summary = "Find the runs, steps, layers and classes of kernels that are unlike their peers",
-      .use_when = "you have many runs of one kind and want to know which of them are odd, and in what",
-      .not_when = "you want to know since when it is slower: trend; or have two runs: compare",
+      .summary = "Find odd, anomalous runs, steps, layers and machines among many that should be alike",
+      .use_when =
+          "you look for anomalies, ask which runs, nodes or hosts are unusual, strange or suspicious, stand "
+          "out, differ or deviate from the others, their peers, the rest",
+      .not_when = "you have two runs: compare",
       .example = R"({"group_by": "model,device", "where": ["precision=fp16"]})",
       .parameters = kParameters,
       .result = schema_text<Outliers>,
@@ -125,6 +139,7 @@ const Operation& operation_outliers() {
       .cuts = kCuts,
       .run = run,
       .text = text,
+      .conclusion = conclusion,
   };
   return kOperation;
 }

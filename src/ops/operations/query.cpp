@@ -22,10 +22,10 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "sql": {"type": "string", "x-positional": 2, "x-prose": true, "description": "one SELECT over the tables that neurolens schema lists"},
-    "format": {"type": "string", "enum": ["table", "csv", "json", "parquet", "arrow"], "description": "default: table; arrow: a stream of Apache Arrow, in which a number that 64 bits do not hold is text"},
+    "format": {"x-rare": true, "type": "string", "enum": ["table", "csv", "json", "parquet", "arrow"], "description": "default: table; arrow: a stream of Apache Arrow, in which a number that 64 bits do not hold is text"},
     "limit": {"type": "integer", "minimum": 0, "maximum": 100000, "x-own-default": 200,
-              "description": "largest number of rows in the table or the JSON answer, 0: 100,000; the answer says how many are left out; --format writes all"},
-    "seconds": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600,
+              "description": "most rows of the answer, 0: 100,000; the answer says how many are left out; --format writes all"},
+    "seconds": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 86400, "default": 600,
                 "description": "stop after this many seconds"}
   }})";
 
@@ -289,9 +289,14 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_query() {
   static constexpr Operation kOperation{
       .name = "query",
-      .summary = "Run one SQL SELECT over the tables of a run",
-      .use_when = "you need figures that no other command prints, or rows for another tool",
-      .not_when = "a summary is enough: show",
+      .summary =
+          "Run one SQL SELECT over the tables of a run: kernels, ops, launches, API calls, copies, counters",
+      .use_when =
+          "you need rows or statistics of your own: the top ten longest kernels, grid or block sizes, "
+          "registers, bytes and direction of memcpy, how often a function was called, count, sum, total, "
+          "average, median, percentile, distribution or histogram of durations by name, stream or thread, "
+          "joins of kernels with the ops that launched them",
+      .not_when = "a summary is enough: analyze",
       .example = R"({"run": "@latest", "sql": "SELECT name, sum(dur_ns) FROM kernels GROUP BY 1"})",
       .parameters = kParameters,
       .result = kResult,

@@ -14,7 +14,9 @@
 #include "capture/record/recorder.h"
 #include "capture/run/workload.h"
 #include "ops/capture/flight_dumps.h"
+#include "ops/capture/live_pages.h"
 #include "ops/capture/record_samples.h"
+#include "ops/capture/recordings.h"
 #include "ops/import/import_file.h"
 #include "ops/runs/run_labels.h"
 #include "ops/runs/run_names.h"
@@ -30,25 +32,26 @@ constexpr char kParameters[] = R"json({
   "properties": {
     "command": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-host-path": true, "x-behind-dashes": true,
                 "description": "the program and its arguments, after --"},
-    "folder": {"type": "string", "x-host-path": true, "description": "folder to run it in (default: this one)"},
-    "silent": {"type": "boolean", "description": "do not show the program's output; it is still kept"},
+    "folder": {"x-rare": true, "type": "string", "x-host-path": true, "description": "folder to run it in (default: this one)"},
+    "silent": {"x-rare": true, "type": "boolean", "description": "do not show the program's output; it is still kept"},
     "time_limit": {"type": "integer", "minimum": 1, "maximum": 604800,
                    "description": "seconds after which the program is asked to end (default: none)"},
-    "ring": {"type": "integer", "minimum": 1, "maximum": 1000000,
+    "ring": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 1000000,
              "description": "flight recorder: keep only the newest markers, up to this many MB; SIGUSR1 or record --dump makes a run from them"},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 4096,
+    "limit": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 1000000, "default": 4096,
               "description": "largest size of the markers on disk in MB; further markers are lost, and counted"},
-    "wait": {"type": "integer", "minimum": 1, "maximum": 60000,
+    "wait": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 60000,
              "description": "milliseconds that a thread of the program waits for free space before it loses markers (default: none)"},
-    "hz": {"type": "integer", "minimum": 0, "maximum": 9999, "default": 99,
+    "hz": {"x-rare": true, "type": "integer", "minimum": 0, "maximum": 9999, "default": 99,
            "description": "samples per second of processor time, for each thread; 0: none"},
-    "python": {"type": "boolean", "description": "also sample the Python functions that threads are in (CPython 3.9 to 3.13)"},
-    "off_cpu": {"type": "boolean", "description": "also record when threads do not run (waiting, or preempted), as spans"},
-    "trigger_on": {"type": "string", "description": "with --ring: NAME=MS makes a run whenever a scope of this name took longer than MS milliseconds"},
-    "leave_gpu": {"type": "boolean",
+    "python": {"x-rare": true, "type": "boolean", "description": "also sample the Python functions that threads are in (CPython 3.9 to 3.13)"},
+    "off_cpu": {"x-rare": true, "type": "boolean", "description": "also record when threads do not run (waiting, or preempted), as spans"},
+    "trigger_on": {"x-rare": true, "type": "string", "description": "with --ring: NAME=MS makes a run whenever a scope of this name took longer than MS milliseconds"},
+    "leave_gpu": {"x-rare": true, "type": "boolean",
                   "description": "do not record GPU work: needed if a profiler such as torch.profiler runs inside the program, because CUPTI serves only one"},
-    "dump": {"type": "boolean", "description": "make a run from what the flight recorders of this ledger hold now; they keep running"},
-    "recover": {"type": "boolean", "description": "import what killed recorders left behind"},
+    "live": {"x-rare": true, "type": "boolean", "description": "serve a page to this machine that shows the recording while it runs"},
+    "dump": {"x-rare": true, "type": "boolean", "description": "make a run from what the flight recorders of this ledger hold now; they keep running"},
+    "recover": {"x-rare": true, "type": "boolean", "description": "import what killed recorders left behind"},
     "set": {"type": "array", "items": {"type": "string"},
             "description": "label=value for the run, such as model=llama-3-8b; may be repeated"}
   }})json";
@@ -72,15 +75,10 @@ constexpr const char* kTelemetryFile = "telemetry.csv";  ///< of GPUs, where the
 
 // ---- The folder of a recording
 
-/// Beside the runs and not among the stagings: what a killed recorder leaves is data.
-std::string recordings_folder(const Context& context) {
-  return context.ledger_folder + "/recordings";
-}
-
 Result<std::string> new_folder(const Context& context) {
-  const std::string folder =
-      fmt::format("{}/{}-{}", recordings_folder(context), wire::clock_ns(CLOCK_REALTIME), unique_text());
-  NL_CHECK(make_shared_folders(recordings_folder(context)));
+  const std::string folder = fmt::format("{}/{}-{}", recordings_folder(context.ledger_folder),
+                                         wire::clock_ns(CLOCK_REALTIME), unique_text());
+  NL_CHECK(make_shared_folders(recordings_folder(context.ledger_folder)));
   // Of the caller alone, even if the ledger is shared: what the program says, and the memory that it shares.
   if (::mkdir(folder.c_str(), 0700) != 0) return errno_error("cannot create folder", folder, errno);
   NL_CHECK(make_folders(folder + "/artifacts"));
@@ -240,6 +238,19 @@ Result<Recorded> run_recorded(const capture::RecorderOptions& recorder, capture:
   return recorded;
 }
 
+Result<std::optional<LivePages>> live_pages(const Context& context, const json& parameters,
+                                            const std::string& folder) {
+  std::optional<LivePages> pages;
+  if (!parameters.value("live", false)) return pages;
+  auto started = LivePages::start(*context.environment, context.ledger_folder, base_name(folder));
+  if (!started) {
+    remove_tree(folder);
+    return started.error();
+  }
+  pages.emplace(std::move(*started));
+  return pages;
+}
+
 Result<Outcome> outcome_of(Context& context, store::Ledger& ledger, const std::string& folder,
                            const Recorded& recorded, const GivenLabels& given) {
   Outcome outcome;
@@ -254,6 +265,11 @@ Result<Outcome> outcome_of(Context& context, store::Ledger& ledger, const std::s
 Result<Outcome> record(Context& context, store::Ledger& ledger, const json& parameters) {
   NL_TRY(const auto given, given_labels({}, parameters.value("set", std::vector<std::string>())));
   NL_TRY(auto slow, slow_scope(parameters));
+  if (parameters.value("live", false) && context.face != Face::kCli)
+    return Error{ErrorCode::kBadInput,
+                 "a page is opened from the command line alone",
+                 "record without live, and ask {} meanwhile",
+                 {suggested("live")}};
   NL_TRY(const std::string folder, new_folder(context));
   auto recorder = recorder_options(parameters, folder);
   auto workload = workload_options(context, parameters, folder);
@@ -266,7 +282,9 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
     dumps->serve(recorder, workload);
   }
   json document = describe(context, workload);
+  document["recording"] = base_name(folder);  // so that whoever looked at it finds the run
   NL_CHECK(write_capture(document, folder));
+  NL_TRY(const auto pages, live_pages(context, parameters, folder));
   const auto recorded = run_recorded(recorder, workload, parameters, folder);
   if (dumps) dumps->finish();
   if (!recorded) {
@@ -289,8 +307,8 @@ Result<Outcome> record(Context& context, store::Ledger& ledger, const json& para
 Result<Outcome> recover_all(Context& context, store::Ledger& ledger) {
   Outcome outcome;
   outcome.data = {{"runs", json::array()}};
-  for (const std::string& name : list_folder(recordings_folder(context))) {
-    const std::string folder = recordings_folder(context) + "/" + name;
+  for (const std::string& name : list_recordings(context.ledger_folder)) {
+    const std::string folder = recordings_folder(context.ledger_folder) + "/" + name;
     if (!other_owner(folder).empty()) continue;
     const auto end = capture::recover(folder + "/markers");
     if (!end && end.error().code == ErrorCode::kConflict) continue;
@@ -311,7 +329,7 @@ Result<Outcome> recover_all(Context& context, store::Ledger& ledger) {
 
 Result<Outcome> dump_all(const Context& context) {
   Outcome outcome;
-  NL_TRY(outcome.data["runs"], dump_recordings(recordings_folder(context), context.cancelled));
+  NL_TRY(outcome.data["runs"], dump_recordings(context.ledger_folder, context.cancelled));
   outcome.next = {suggested("show", {{"run", short_id(outcome.data["runs"].back()["run_id"])}})};
   return outcome;
 }
@@ -357,13 +375,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_record() {
   static constexpr Operation kOperation{
       .name = "record",
-      .summary =
-          "Run a program and keep its markers, stack samples, output and a description of the machine as a "
-          "run",
+      .summary = "Record a program while it runs: markers, stack samples, output, GPU activity",
       .use_when =
-          "you want to see what a program did and when: its markers, the functions that ran, the work of "
-          "NVIDIA GPUs",
-      .not_when = "you want counters of kernels: deep; the nodes of an ONNX model: profile",
+          "you want to capture, trace, watch, monitor or sample a command, process, server, application or "
+          "script that you start now",
+      .not_when = "it is an ONNX model: profile",
       .example = R"({"command": ["python", "serve.py"]})",
       .parameters = kParameters,
       .result = kResult,

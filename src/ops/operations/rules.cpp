@@ -24,9 +24,9 @@ constexpr char kParameters[] = R"({
                "description": "list (the default): all rules; show: one rule; check: test rule files"},
     "targets": {"type": "array", "items": {"type": "string"}, "x-positional": 2, "x-host-path": {"action": "check"},
                 "description": "show: the id of a rule; check: files that hold one rule each"},
-    "rules": {"type": "array", "items": {"type": "string"}, "x-host-path": true,
+    "rules": {"x-rare": true, "type": "array", "items": {"type": "string"}, "x-host-path": true,
               "description": "folder with your own rules; a rule with the same id replaces the built-in one"},
-    "case": {"type": "string", "x-host-path": true,
+    "case": {"x-rare": true, "type": "string", "x-host-path": true,
              "description": "check: metrics to evaluate the rules on, as metrics: {id: number}, absent: {id: reason}"}
   }})";
 
@@ -321,9 +321,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_rules() {
   static constexpr Operation kOperation{
       .name = "rules",
-      .summary = "List and show the rules behind findings, check your own rules",
-      .use_when = "you want to know why a finding was made, or write a rule",
-      .not_when = "you want to know what the rules say about a run: analyze",
+      .summary = "List the rules that make findings; check your own rule file",
+      .use_when =
+          "you ask which rules or checks exist, what condition or threshold one has, or write a custom rule "
+          "in YAML and want to know whether it parses and is valid",
+      .not_when = "you ask about one finding: explain",
       .example = R"({"action": "show", "targets": ["launch_bound"]})",
       .parameters = kParameters,
       .result = kResult,

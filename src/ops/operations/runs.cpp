@@ -19,16 +19,16 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 30, "description": "runs or groups to list"},
-    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "runs or groups to skip"},
+    "offset": {"x-rare": true, "type": "integer", "minimum": 0, "default": 0, "description": "runs or groups to skip"},
     "where": {"type": "array", "items": {"type": "string"},
               "description": "key=value, key!=value (also runs without the key), key~part, key>=n or key<=n; a key is a label, or format, backend, device, tag, file, dropped, records, kernels; may be repeated, then all must be true"},
-    "tag": {"type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
+    "tag": {"x-rare": true, "type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
     "sort": {"type": "string", "default": "imported",
              "description": "key to sort by, smallest first (imported: newest first); --sort=-KEY reverses the order"},
-    "reverse": {"type": "boolean", "description": "reverse the order"},
+    "reverse": {"x-rare": true, "type": "boolean", "description": "reverse the order"},
     "group": {"type": "string", "description": "one row for each value of this key"},
     "facets": {"type": "string", "x-optional-value": true,
-               "description": "count the runs for each value of these keys, separated by commas; without keys: all labels, format, device and tag"}
+               "description": "count runs for each value of these keys, separated by commas; without keys: all labels, format, device and tag"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -299,14 +299,25 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
          count_text(data, runs.size(), style);
 }
 
+std::string conclusion(const Outcome& outcome) {
+  const auto matching = outcome.data.at("matching").get<int64_t>();
+  const auto total = outcome.data.at("total").get<int64_t>();
+  if (total == 0) return "the ledger is empty";
+  return matching == total ? fmt::format("{} run{} in the ledger", total, total == 1 ? "" : "s")
+                           : fmt::format("{} of {} runs match", matching, total);
+}
+
 }  // namespace
 
 const Operation& operation_runs() {
   static constexpr Operation kOperation{
       .name = "runs",
-      .summary = "List, filter, sort, group and count the runs of the ledger",
-      .use_when = "you want to know what is there, or the id of a run",
-      .not_when = "you want the figures of one run: show",
+      .summary = "List, find, search, filter, sort, group and count the runs of the ledger",
+      .use_when =
+          "you ask which runs or profiles exist, were recorded or imported today, yesterday or last week, by "
+          "whom, how many there are per model, batch size, device, label or tag, for the newest or latest "
+          "one, or need an id",
+      .not_when = "you have the run: show",
       .example = R"({"where": ["model=llama-3-8b", "batch>=8"], "sort": "batch"})",
       .parameters = kParameters,
       .result = kResult,
@@ -316,6 +327,7 @@ const Operation& operation_runs() {
       .cuts = kCuts,
       .run = run,
       .text = text,
+      .conclusion = conclusion,
   };
   return kOperation;
 }

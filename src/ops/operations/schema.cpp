@@ -22,7 +22,7 @@ constexpr char kParameters[] = R"({
     "what": {"type": "string", "x-positional": 1,
              "description": "a table, operations, print or validate; without it: all tables"},
     "target": {"type": "string", "x-positional": 2, "x-host-path": {"what": "validate"},
-               "description": "print: whose JSON Schema to write: run, run-file (the default) or an operation (the schema of its answer); validate: a run file, a run.json or a bundle folder"}}})";
+               "description": "print: whose JSON Schema: run, run-file (the default) or an operation (of its answer); validate: a run file, a run.json or a bundle folder"}}})";
 
 constexpr char kResult[] = R"({
   "type": "object",
@@ -154,9 +154,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_schema() {
   static constexpr Operation kOperation{
       .name = "schema",
-      .summary = "Show tables and columns, print JSON Schemas, validate documents",
-      .use_when = "you write SQL for query, or write or read runs with another tool",
-      .not_when = "you want the content of a run: show or query",
+      .summary = "Tables, columns and types that SQL can use; JSON Schemas of documents and answers",
+      .use_when =
+          "you write a query and ask which tables there are, what columns or fields a table has, in which "
+          "unit or type, or whether a JSON document or file is valid",
+      .not_when = "you want values: query",
       .example = R"({"what": "validate", "target": "run.json"})",
       .parameters = kParameters,
       .result = kResult,

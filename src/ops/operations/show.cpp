@@ -23,7 +23,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"x-run": true},
-    "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 5, "description": "rows in the top list"}
+    "top": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 1000, "default": 5, "description": "rows in the top list"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -301,9 +301,14 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_show() {
   static constexpr Operation kOperation{
       .name = "show",
-      .summary = "Show a run on one screen",
-      .use_when = "you want a first look at a run and where its time went",
-      .not_when = "you need other columns or another grouping: query",
+      .summary =
+          "What a run is, on one screen: device, hardware, software and framework versions, number of "
+          "kernels and events, labels, tags, notes",
+      .use_when =
+          "you want a short overview, summary or metadata of one run: how, when, on which machine, from "
+          "which file, format, profiler or tool it was recorded or imported, how long it is, and whether "
+          "records or events were lost or dropped",
+      .not_when = "you want to know where its time went: analyze",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,
       .result = kResult,

@@ -24,7 +24,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false, "required": ["run"],
   "properties": {
     "run": {"x-run": true},
-    "top": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 10, "description": "runs to list"}
+    "top": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 1000, "default": 10, "description": "runs to list"}
   }})";
 
 constexpr Cut kCuts[] = {
@@ -197,14 +197,25 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   return out;
 }
 
+std::string conclusion(const Outcome& outcome) {
+  const json& found = outcome.data.at("runs");
+  if (found.empty()) return "no other run can be compared with it";
+  return fmt::format("the nearest run is {} at distance {:.3f} (0 alike, 1 nothing in common)",
+                     short_id(found[0].at("run_id").get<std::string>()),
+                     found[0].at("distance").get<double>());
+}
+
 }  // namespace
 
 const Operation& operation_similar() {
   static constexpr Operation kOperation{
       .name = "similar",
-      .summary = "Find the runs of the ledger that are most like this one",
-      .use_when = "you want to know whether something like this run was seen before",
-      .not_when = "you know the other run: compare the two",
+      .summary = "Find earlier runs of the ledger that are most like this one",
+      .use_when =
+          "you ask whether we have seen this behaviour, problem, pattern or bottleneck before, whether it is "
+          "known, or which old or past run looks like, resembles or matches this trace, is closest or "
+          "nearest, similarity",
+      .not_when = "you know the other run: compare",
       .example = R"({"run": "@latest", "top": 5})",
       .parameters = kParameters,
       .result = schema_text<SimilarRuns>,
@@ -213,6 +224,7 @@ const Operation& operation_similar() {
       .cuts = kCuts,
       .run = run,
       .text = text,
+      .conclusion = conclusion,
   };
   return kOperation;
 }

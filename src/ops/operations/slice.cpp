@@ -19,16 +19,10 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "window": {"type": "string",
-               "description": "what touches this window: steady, whole, step:N (from 0), ns:BEGIN..END (times as in the tables), prefill, decode, decode_step, or the name of an annotation, from the first to the last of that name"
-}
-, "track" : {
-  "type" : "array",
-           "items" : {"type" : "integer", "minimum" : 0},
-                     "description"
-      : "only these tracks, by track_id, with what launched their work; may be repeated"
-}
-}
-})";
+               "description": "what touches it: steady, whole, step:N (from 0), ns:BEGIN..END (times as in the tables), prefill, decode, decode_step, or an annotation, from the first to the last of that name"},
+    "track": {"x-rare": true, "type": "array", "items": {"type": "integer", "minimum": 0},
+              "description": "only these tracks, by track_id, with what launched their work; may be repeated"}
+  }})";
 
 constexpr char kResult[] = R"({
   "type": "object", "required": ["run_id", "parent", "created", "begin_ns", "end_ns", "rows"],
@@ -91,9 +85,11 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_slice() {
   static constexpr Operation kOperation{
       .name = "slice",
-      .summary = "Make a smaller run from a window or some tracks of a run",
-      .use_when = "you want to send or look at a part of a large run: a step, a phase, one stream",
-      .not_when = "you only want figures of a window: analyze --window",
+      .summary = "Cut a part out of a run as a smaller run: one step, a window, a phase, some streams",
+      .use_when =
+          "a trace is huge or too large and you want to extract, shrink, trim, keep, send or share only a "
+          "piece or section of it",
+      .not_when = "you only want figures: analyze",
       .example = R"({"run": "@latest", "window": "step:0"})",
       .parameters = kParameters,
       .result = kResult,

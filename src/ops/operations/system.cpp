@@ -213,10 +213,12 @@ const Operation& operation_system() {
   static constexpr Operation kOperation{
       .name = "system",
       .summary =
-          "Say which versions of Python, PyTorch, CUDA, Triton and the driver this machine has, and whether "
-          "they fit",
-      .use_when = "a run behaves differently on this machine, or you are about to profile on it",
-      .not_when = "you want to know whether neurolens itself works here: doctor",
+          "Versions on this machine: driver, CUDA, PyTorch, Python, Triton, GPU, and whether they fit "
+          "together",
+      .use_when =
+          "you ask what software stack or libraries are installed on this host, or whether driver and "
+          "toolkit are compatible, outdated or mismatch",
+      .not_when = "you ask about neurolens itself: doctor",
       .example = "{}",
       .parameters = kParameters,
       .result = kResult,

@@ -66,9 +66,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 const Operation& operation_tag() {
   static constexpr Operation kOperation{
       .name = "tag",
-      .summary = "Tag a run; a tag can stand for its run in any command, and for all its runs in compare",
-      .use_when = "you want to find a run by a word, or several runs repeat the same thing",
-      .not_when = "the word needs a value: label; others are compared with the run: baseline",
+      .summary = "Tag a run with one word such as golden or nightly; remove a tag",
+      .use_when = "you want to name or bookmark a run with a short word, or to collect repeats under one",
+      .not_when = "it needs a value: label",
       .example = R"({"run": "@latest", "names": ["nightly"]})",
       .parameters = kParameters,
       .result = kResult,

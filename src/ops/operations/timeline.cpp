@@ -26,17 +26,17 @@ constexpr char kParameters[] = R"({
     "run": {"x-run": true},
     "what": {"type": "string", "enum": ["rows", "tile", "area", "search"], "default": "rows", "x-positional": 2,
              "description": "rows: which rows there are; tile: what a stretch looks like when it is drawn; area: sums by name; search: spans by name"},
-    "rows": {"type": "array", "items": {"type": "integer", "minimum": 0}, "maxItems": 4096, "x-many": true,
+    "rows": {"x-rare": true, "type": "array", "items": {"type": "integer", "minimum": 0}, "maxItems": 4096, "x-many": true,
              "description": "numbers of the rows to look at; default: all"},
-    "level": {"type": "integer", "minimum": 0, "maximum": 50,
+    "level": {"x-rare": true, "type": "integer", "minimum": 0, "maximum": 50,
               "description": "of a tile: it has 512 buckets of 2^level ns; default: the whole run in one"},
-    "tile": {"type": "integer", "description": "of a tile: its number; it starts so many tiles after origin_ns"},
+    "tile": {"x-rare": true, "type": "integer", "description": "of a tile: its number; it starts so many tiles after origin_ns"},
     "begin_ns": {"type": "integer", "description": "of an area: its begin, from origin_ns; default: that of the run"},
     "end_ns": {"type": "integer", "description": "of an area: its end; default: that of the run"},
     "text": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "of a search: a part of the name, in upper or lower case"},
-    "from_ns": {"type": "integer", "description": "of a search: the nearest spans around this time, from origin_ns, are told; default: 0"},
-    "top": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 20, "description": "of an area: names to list"},
-    "page": {"type": "string", "enum": ["packed"], "description": "of a tile: as bytes that a page draws, laid out as src/timeline/packed_tile.h says"}
+    "from_ns": {"x-rare": true, "type": "integer", "description": "of a search: the nearest spans around this time, from origin_ns, are told; default: 0"},
+    "top": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 10000, "default": 20, "description": "of an area: names to list"},
+    "page": {"x-rare": true, "type": "string", "enum": ["packed"], "description": "of a tile: as bytes that a page draws, laid out as src/timeline/packed_tile.h says"}
   }})";
 
 constexpr char kResult[] = R"({
@@ -367,10 +367,14 @@ const Operation& operation_timeline() {
   static constexpr Operation kOperation{
       .name = "timeline",
       .summary =
-          "Look at the time line of a run: its rows, a stretch as it is drawn, sums of an area, search",
+          "Look at spans on the time line (timeline): what ran when, at a moment or between two times, on "
+          "which stream or thread; search by name",
       .use_when =
-          "you want to see when things ran, sum up a stretch of time by name, or find a span by its name",
-      .not_when = "you want conclusions: analyze; or any other question: query",
+          "you ask what happened in an interval, around, at or between second 2 and 3 or ms, in or before a "
+          "gap, when a kernel starts or ends, what ran at the same time, in parallel, concurrently, right "
+          "before, after or during something, in which order, or where the first, next or last occurrence of "
+          "a name is",
+      .not_when = "you want conclusions: analyze",
       .example = R"({"run": "@latest", "what": "search", "text": "gemm"})",
       .parameters = kParameters,
       .result = kResult,

@@ -29,19 +29,19 @@ constexpr char kParameters[] = R"({
   "properties": {
     "metric": {"type": "string", "default": "step_time",
                "description": "step_time (median of the steps), or the id of a metric of the busiest device, e.g. total_time"},
-    "kernel": {"type": "string", "description": "instead of a metric: time per step of kernels whose name contains this; of the whole capture if a run marks no steps"},
-    "class": {"type": "string", "description": "instead of a metric: the same for a class of kernels, e.g. gemm"},
-    "group_by": {"type": "string", "default": "model,device",
+    "kernel": {"x-rare": true, "type": "string", "description": "instead of a metric: time per step of kernels whose name contains this; of the whole capture if a run marks no steps"},
+    "class": {"x-rare": true, "type": "string", "description": "instead of a metric: the same for a class of kernels, e.g. gemm"},
+    "group_by": {"x-rare": true, "type": "string", "default": "model,device",
                  "description": "one series for each value of these labels or fields (device, backend, format), separated by commas"},
     "where": {"type": "array", "items": {"type": "string"},
               "description": "condition such as key=value, as for runs; may be repeated"},
-    "tag": {"type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
-    "order": {"type": "string", "default": "auto",
+    "tag": {"x-rare": true, "type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
+    "order": {"x-rare": true, "type": "string", "default": "auto",
               "description": "order of the runs: imported, or a label that grows with time; auto: commit_date, commit_time or date if all runs have it, else imported"},
-    "threshold": {"type": "string", "default": "1%", "description": "smaller changes of the level do not matter"},
-    "persistence": {"type": "integer", "minimum": 2, "maximum": 1000, "default": 2,
+    "threshold": {"x-rare": true, "type": "string", "default": "1%", "description": "smaller changes of the level do not matter"},
+    "persistence": {"x-rare": true, "type": "integer", "minimum": 2, "maximum": 1000, "default": 2,
                     "description": "number of runs at the new level that makes it an alert"},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 10000, "description": "number of newest runs to look at"},
+    "limit": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 100000, "default": 10000, "description": "number of newest runs to look at"},
     "svg": {"type": "string", "x-host-path": true, "x-effect": "write", "description": "write a picture to this file"}
   }})";
 
@@ -186,15 +186,28 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   return silent.empty() ? out : out + "\n" + behind_column(silent, 0, style);
 }
 
+std::string conclusion(const Outcome& outcome) {
+  const nlohmann::json& data = outcome.data;
+  if (data.at("silent").is_string()) return data.at("silent").get<std::string>();
+  const auto alerts = data.at("alerts").get<int64_t>();
+  const std::string figure = data.at("figure").at("id").get<std::string>();
+  if (alerts == 0) return fmt::format("no lasting change of {}", figure);
+  return fmt::format("{} lasting change{} of {}", alerts, alerts == 1 ? "" : "s", figure);
+}
+
 }  // namespace
 
 const Operation& operation_trend() {
   static constexpr Operation kOperation{
       .name = "trend",
       .summary =
-          "Show how a figure changed over the runs of the ledger, at which run, and what else changed there",
-      .use_when = "you have a history of runs and want to know since when it is slower, and why",
-      .not_when = "you have two sets of runs: compare",
+          "History of a metric over many runs: since when is it worse, and at which commit or date did it "
+          "change",
+      .use_when =
+          "you ask when latency grew or throughput of a model dropped, whether it drifts or creeps up over "
+          "nightly runs, days, weeks or months, or want to plot or chart its evolution over time and find "
+          "the change point",
+      .not_when = "you have two runs: compare",
       .example = R"({"metric": "step_time", "group_by": "model,device", "where": ["precision=fp16"]})",
       .parameters = kParameters,
       .result = schema_text<Trend>,
@@ -203,6 +216,7 @@ const Operation& operation_trend() {
       .cuts = kCuts,
       .run = run,
       .text = text,
+      .conclusion = conclusion,
   };
   return kOperation;
 }

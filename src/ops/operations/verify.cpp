@@ -189,14 +189,26 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
          "  " + short_id(outcome.data["run_id"]) + "\n";
 }
 
+std::string conclusion(const Outcome& outcome) {
+  if (outcome.data.at("verified").get<bool>()) return "the run is what was imported, byte for byte";
+  for (const json& check : outcome.data.at("checks")) {
+    if (!check.at("ok").get<bool>())
+      return fmt::format("the run is not what was imported: {}", check.at("check").get<std::string>());
+  }
+  return "";
+}
+
 }  // namespace
 
 const Operation& operation_verify() {
   static constexpr Operation kOperation{
       .name = "verify",
-      .summary = "Check that a run is what was imported, byte for byte",
-      .use_when = "you must be able to trust a figure: before you send a report, after a disk fault",
-      .not_when = "you want to know whether two runs differ",
+      .summary = "Verify the integrity of a run: checksums, hashes, damaged or changed bytes",
+      .use_when =
+          "you must prove that stored files, data or a bundle are intact, authentic and original, that "
+          "nobody tampered with, manipulated, altered or modified them, or suspect corruption after a disk "
+          "fault",
+      .not_when = "you look for lost records: show",
       .example = R"({"run": "@latest"})",
       .parameters = kParameters,
       .result = kResult,
@@ -205,6 +217,7 @@ const Operation& operation_verify() {
       .cuts = kCuts,
       .run = run,
       .text = text,
+      .conclusion = conclusion,
   };
   return kOperation;
 }

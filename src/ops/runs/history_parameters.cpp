@@ -21,7 +21,7 @@ Result<RunFigure> figure_asked(const json& parameters) {
       static_cast<int>(parameters.contains("kernel")) + static_cast<int>(parameters.contains("class"));
   if (asked > 1)
     return Error{ErrorCode::kBadInput,
-                 "a trend shows one figure: use only one of --metric, --kernel and --class"};
+                 "one figure at a time: use only one of --metric, --kernel and --class"};
   if (parameters.contains("kernel")) return RunFigure::kernels(parameters["kernel"]);
   if (parameters.contains("class")) return RunFigure::op_class(parameters["class"]);
   return RunFigure::metric(parameters["metric"]);

@@ -2,7 +2,11 @@
 
 #include "analyze/rules/prediction.h"
 #include "assemble/assemble.h"
+#include "ops/runs/analysis_options.h"
+#include "ops/runs/graph_donors.h"
+#include "ops/runs/recorded_times.h"
 #include "ops/runs/run_labels.h"
+#include "ops/runs/run_state.h"
 
 namespace nl::ops {
 
@@ -10,6 +14,23 @@ Result<std::shared_ptr<store::OpenRun>> open_derived(const NamedRun& run, store:
   NL_TRY(auto open, store::OpenRun::open(run.place(), std::move(engine)));
   NL_CHECK(assemble::ensure_derived(*open));
   return open;
+}
+
+Result<NamedAnalysis> analyze_named_run(Context& context, const nlohmann::json& parameters) {
+  const auto engine = store::EngineStart::leased(store::reading_engine());
+  NL_TRY(auto named, resolve_run(context, parameters["run"]));
+  NL_TRY(auto options, analysis_options(parameters));
+  NL_TRY(auto open, open_derived(named, engine));
+  NL_TRY(const auto labels, labels_of_run(context, named, open->document()));
+  use_labels(options, store::counting_values(labels));
+  options.graph_donors = donors_in_ledger(named, open->document());
+  if (parameters.contains("graph_ops")) {
+    NL_TRY(options.graph_donors, named_donor(context, parameters["graph_ops"]));
+  }
+  NL_TRY(auto analysis, analyze::analyze_run(open, options));
+  NL_TRY(auto iterations, iteration_times(*open));
+  NL_TRY(analysis.data.recorded_times, recorded_part(*open, options.window, options.top));
+  return NamedAnalysis{std::move(named), std::move(open), std::move(analysis), std::move(iterations)};
 }
 
 Result<analyze::MetricSet> metrics_of_run(const NamedRun& run, const std::string& window,

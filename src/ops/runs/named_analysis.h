@@ -1,11 +1,13 @@
 #pragma once
 // Helpers for operations that analyse a run given by name.
 
+#include <optional>
 #include <string>
 
 #include "analyze/run_analysis.h"
 #include "base/result.h"
 #include "ops/operation.h"
+#include "ops/runs/iteration_times.h"
 #include "ops/runs/run_names.h"
 #include "store/ledger.h"
 #include "store/open_run.h"
@@ -16,6 +18,18 @@ namespace nl::ops {
 /// while the run was looked for may be given.
 Result<std::shared_ptr<store::OpenRun>> open_derived(
     const NamedRun& run, store::EngineStart engine = store::EngineStart::leased(store::reading_engine()));
+
+/// A run that was named, and its analysis.
+struct NamedAnalysis {
+  NamedRun named;
+  std::shared_ptr<store::OpenRun> open;
+  analyze::RunAnalysis analysis;  ///< with recorded times
+  std::optional<IterationTimes> iterations = {};
+};
+
+/// The one way from parameters (run, window, top and the others of analysis_options.h, graph_ops) to an
+/// analysis: operations that say the same thing in other words come to the same figures.
+Result<NamedAnalysis> analyze_named_run(Context& context, const nlohmann::json& parameters);
 
 /// All metrics of one device in one window, both as a prediction names them; not_found if the run has no such
 /// window or device.

@@ -31,6 +31,8 @@ std::string styled(std::string_view text, const char* code, const TextStyle& sty
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
+constexpr size_t kNameInSentence = 60;
+
 /// Offset of the character that starts at or before column `column`.
 size_t offset_of_column(std::string_view text, size_t column) {
   size_t i = 0;
@@ -57,8 +59,14 @@ std::string time_text(int64_t unix_ns) {
                      local.tm_hour, local.tm_min);
 }
 
+std::string quoted_name(std::string_view name) {
+  std::string text = shortened(name, kNameInSentence);
+  std::replace(text.begin(), text.end(), '"', '\'');
+  return '"' + text + '"';
+}
+
 std::string shortened(std::string_view raw, size_t width) {
-  const std::string text = printable(raw);
+  std::string text = printable(raw);
   const size_t columns = screen_width(text);
   if (columns <= width) return text;
   const size_t tail = width / 3;

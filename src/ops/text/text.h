@@ -17,6 +17,9 @@ std::string time_text(int64_t unix_ns);
 size_t screen_width(std::string_view text);
 /// At most `width` characters, the middle left out; never cuts a UTF-8 character in two.
 std::string shortened(std::string_view text, size_t width);
+/// In quotation marks, so that a name that reads like an instruction stays a name; the middle of a long one
+/// left out.
+std::string quoted_name(std::string_view name);
 /// Lines of at most `width` characters, broken at blanks, each behind `indent`.
 std::string wrapped(std::string_view text, std::string_view indent, int width);
 /// Items in one line; if the style breaks lines and they do not fit, in several, each behind `indent`.

@@ -2159,6 +2159,95 @@ export interface components {
              */
             verdict: "regression" | "improvement" | "no_change" | "inconclusive" | "not_tested" | "incomparable";
         };
+        /** @description markers that are not in the recording, by reason */
+        live_lost: {
+            [key: string]: number;
+        };
+        /** @description a list of recordings, or one of them; times count from the start of the first recorded process */
+        live: {
+            begin_ns?: number;
+            /** @description written, and not read here yet */
+            behind_bytes?: number;
+            command?: string;
+            /** @description of the picture */
+            end_ns?: number;
+            keep_ns?: number;
+            lost?: components["schemas"]["live_lost"];
+            /** @description files of a flight recorder that were gone before they could be read */
+            missed_segments?: number;
+            names?: {
+                count: number;
+                longest_ns: number;
+                name: string;
+                total_ns: number;
+            }[];
+            /** @description names are of so much time before now */
+            names_ns?: number;
+            /** @description end of the newest span */
+            newest_ns?: number;
+            now_ns?: number;
+            /** @description base64 */
+            picture?: string;
+            /** @description markers in a second, over the last seconds */
+            rate_per_s?: number;
+            recording?: string;
+            recordings?: {
+                command: string;
+                lost: components["schemas"]["live_lost"];
+                /** @description ids of processes that have set markers */
+                processes: number[];
+                /** @description markers in a second, since it began */
+                rate_per_s: number;
+                recorded: number;
+                recording: string;
+                /** @description since 1970 */
+                started_at_ns: number;
+                /** @enum {string} */
+                state: "running" | "ended";
+            }[];
+            rows?: {
+                depth: number;
+                /** @description 0: scopes and work of devices; 1: calls; 2: waits */
+                lane: number;
+                row: number;
+                /** @description so far */
+                spans: number;
+                track: number;
+            }[];
+            /** @description the run that the recording became */
+            run_id?: string | null;
+            started_at_ns?: number;
+            /**
+             * @description ended: no more comes; the run is there once run_id is
+             * @enum {string}
+             */
+            state?: "running" | "ended";
+            totals?: {
+                /** @description spans and instants made of them here: kept + left */
+                followed: number;
+                kept: number;
+                /** @description older than keep, or too many */
+                left: number;
+                /** @description scopes that have not ended */
+                open: number;
+                /** @description markers in the recording */
+                recorded: number;
+                /** @description markers that were recorded long before anybody looked, and are not shown */
+                skipped: number;
+            };
+            tracks?: {
+                device: number | null;
+                /** @description thread or stream */
+                kind: string;
+                process: string;
+                rank: number | null;
+                stream: number | null;
+                title: string;
+                track: number;
+            }[];
+            /** @description why no more comes, if the recording did not end as it should; else empty */
+            why?: string;
+        };
         note_note: {
             /** @description kernel:NAME, span:ID, finding:RULE or compare:RUN; empty: the run */
             about: string;

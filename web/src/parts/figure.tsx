@@ -4,11 +4,11 @@ import { duration, exactNs } from "../format/numbers";
 import type { Known } from "../api/answers";
 
 /** Absent is a dash with its reason, never 0. The reason may hold a name of the run. */
-export function Absent({ reason }: { reason: string }): ReactNode {
+export function Absent({ reason, word = "—" }: { reason: string; word?: string }): ReactNode {
   const text = shown(reason, 500);
   return (
     <span className="absent" tabIndex={0} title={text} aria-label={`not known: ${text}`}>
-      —
+      {word}
     </span>
   );
 }

@@ -16,6 +16,7 @@ const ALL: [string, string][] = [
   ["Ctrl K", "go to a page, a run or an action"],
   ["↑ ↓, space, Enter", "in the list of runs: move, choose, open"],
   ["Arrows, Enter, Esc", "in a flame graph: move, zoom in, zoom out"],
+  ["Space", "on a live recording: pause, follow again"],
   ["Ctrl Enter", "ask the question in SQL"],
   ["?", "this list"],
   ["Esc", "one level back"],

@@ -16,7 +16,7 @@ export interface Command {
 
 const PAGES: [string, string][] = [
   ["Runs", "/runs"], ["Compare", "/compare"], ["Trend", "/trend"], ["Outliers", "/outliers"], ["Similar runs", "/similar"], ["Flame graph", "/flame"],
-    ["SQL", "/sql"], ["Rules", "/rules"], ["System", "/system"],
+    ["SQL", "/sql"], ["Rules", "/rules"], ["Live", "/live"], ["System", "/system"],
 ];
 const OF_A_RUN: [string, (id: string) => string][] = [
   ["Overview of this run", (id) => `/runs/${id}`], ["Timeline of this run", (id) => `/runs/${id}/timeline`],

@@ -49,6 +49,8 @@ class RecordingTracks {
     int64_t process_id;
     const std::string& program;
   };
+  /// As people read it; empty if nobody has named it.
+  std::string name_of(const RecordingTrack& track) const;
   Result<void> write(RowWriter& writer, const std::function<Process(uint32_t)>& process_of) const;
 
  private:
@@ -56,7 +58,6 @@ class RecordingTracks {
     int32_t track;
     bool is_added;  ///< by the thread itself
   };
-  std::string name_of(const RecordingTrack& track) const;
 
   std::vector<RecordingTrack> tracks_;
   std::map<std::pair<uint32_t, int64_t>, Thread> threads_;

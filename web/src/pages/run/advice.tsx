@@ -64,7 +64,7 @@ function AdviceItem({ id, found, data, elsewhere }: { id: string; found: Found; 
             {one.text}{" "}
             {one.gain_ns === null ? (
               <span className="hint">
-                saves <Absent reason={one.absent_reason ?? "the run does not say"} />
+                <Absent word="gain not known" reason={one.absent_reason ?? "the run does not say"} />
               </span>
             ) : (
               <span className="gain" title={exactNs(one.gain_ns)}>

@@ -1,0 +1,42 @@
+#pragma once
+// Reading rows of the time line together with what is derived of them: launch, op and parents.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ops/advice/explained.h"
+#include "store/engine.h"
+
+namespace nl::ops {
+
+/// Tables with the columns that are derived: whose launch and op a row is of, and what lies around it.
+inline constexpr std::string_view kLinkedKernels =
+    "(SELECT * FROM kernels LEFT JOIN kernel_links USING (kernel_id))";
+inline constexpr std::string_view kLinkedCopies =
+    "(SELECT * FROM copies LEFT JOIN copy_links USING (copy_id))";
+inline constexpr std::string_view kLinkedSpans =
+    "(SELECT s.*, t.parent_id, t.depth, t.op_id FROM spans s LEFT JOIN span_tree t USING (span_id))";
+inline const std::set<std::string> kLinkedTables = {"kernels",      "copies",     "spans",    "syncs",
+                                                    "kernel_links", "copy_links", "span_tree"};
+
+inline std::optional<int64_t> number_at(const store::Chunk& chunk, size_t column, size_t row) {
+  return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);
+}
+
+inline std::string text_at(const store::Chunk& chunk, size_t column, size_t row, const char* without) {
+  return chunk.is_null(column, row) ? without : std::string(chunk.text(column, row));
+}
+
+inline ExplainedFigure ns_figure(const char* name, Known<double> value, std::string text) {
+  return {.name = name, .value = std::move(value), .unit = "ns", .text = std::move(text)};
+}
+
+inline Known<double> known_or(const std::optional<int64_t>& value, const char* reason) {
+  if (!value) return Absent{reason};
+  return static_cast<double>(*value);
+}
+
+}  // namespace nl::ops
