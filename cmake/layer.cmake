@@ -23,7 +23,6 @@ function(nl_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${NEUROLENS_UNITY} UNITY_BUILD_MODE GROUP)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # the file is not the main one
   get_target_property(sources ${target} SOURCES)
-  list(FILTER sources EXCLUDE REGEX "_adapter\\.cpp$")  # alike: each has its own read(), sniff() and tables
   set(last "none")
   foreach(file ${sources})
     get_filename_component(folder ${file} DIRECTORY)
@@ -54,9 +53,9 @@ function(nl_precompiled target)
   endif()
 endfunction()
 
-# nl_registry(LAYER GLOB LIST NAMESPACE TYPE): writes generated/LAYER/LIST.inc, which lists TYPE KIND_<name>() for every
+# nl_registry(LAYER GLOB LIST NAMESPACE TYPE): writes generated/LAYER/LIST.inc, which lists TYPE <name>_KIND::KIND() for every
 # src/LAYER/GLOB; KIND is TYPE in lower case, and the file is <name>.cpp or <name>_KIND.cpp. A new file is a new entry;
-# nothing central changes.
+# nothing central changes. Each has a namespace of its own, since they are alike: all have run(), read() or kResult.
 function(nl_registry layer glob list namespace type)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${layer}/${glob})
   string(TOLOWER ${type} kind)
@@ -70,8 +69,8 @@ function(nl_registry layer glob list namespace type)
   set(declarations "")
   set(entries "")
   foreach(name ${names})
-    string(APPEND declarations "const ${type}& ${kind}_${name}();\n")
-    string(APPEND entries "    &${kind}_${name},\n")
+    string(APPEND declarations "namespace ${name}_${kind} { const ${type}& ${kind}(); }\n")
+    string(APPEND entries "    &${name}_${kind}::${kind},\n")
   endforeach()
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${layer}/${list}.inc CONTENT
     "// Written by the build from src/${layer}/${glob}.\nnamespace ${namespace} {\n${declarations}inline constexpr const ${type}& (*const kRegistered${type}s[])() = {\n${entries}};\n}\n" @ONLY)

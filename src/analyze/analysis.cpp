@@ -202,11 +202,15 @@ std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSe
   return pieces;
 }
 
+std::string table_name(WorkTable table) {
+  static constexpr const char* kTables[] = {"kernels", "copies", "spans"};
+  return kTables[static_cast<size_t>(table)];
+}
+
 /// The longest gaps with their cause and the work that ended them, so that they can be found in a trace
 /// viewer.
 std::vector<GapAnswer> longest_gaps(const Timeline& run, const DeviceState& state, const IntervalSet& window,
                                     size_t most) {
-  static constexpr const char* kTables[] = {"kernels", "copies", "spans"};
   const std::vector<IdlePiece> pieces = longest_pieces(state, window, most);
   const std::vector<uint32_t> spans = host_spans(run, state.device, pieces);
   std::vector<GapAnswer> list;
@@ -218,7 +222,7 @@ std::vector<GapAnswer> longest_gaps(const Timeline& run, const DeviceState& stat
     if (spans[i] != kNoRow) gap.host_span = run.names[run.spans.name[spans[i]]];
     if (piece.next != kNoRow) {
       const Work& next = state.device.work[piece.next];
-      gap.next_table = kTables[static_cast<size_t>(next.table)];
+      gap.next_table = table_name(next.table);
       gap.next_row = next.row;
     }
     list.push_back(std::move(gap));
@@ -289,43 +293,44 @@ DeviceAnswer device_answer(const MeasuredDevice& measured, const Timeline& run, 
   return out;
 }
 
-/// The limiters of one device: the one whose largest limiter has the largest share.
+/// A limiter over the devices of all ranks.
 struct LimiterOfRanks {
-  LimiterAnswer answer;  ///< with the words of the rank that has the most of it
-  int64_t sum = 0;       ///< over all ranks
-  int64_t least = 0;     ///< of a rank; 0 where a rank has none of it
-  int64_t most = 0;      ///< of a rank
-  size_t ranks = 0;      ///< that have any of it
+  LimiterAnswer answer;  ///< with the words of the device that has the most of it
+  int64_t sum = 0;       ///< over all devices
+  int64_t least = 0;     ///< of a device that has any of it
+  int64_t most = 0;      ///< of a device
+  size_t devices = 0;    ///< that have any of it
 };
 
-std::string rank_words(const LimiterOfRanks& limiter, size_t ranks, int64_t window) {
-  const int64_t least = limiter.ranks < ranks ? 0 : limiter.least;
+/// `devices` of the job, of so many ranks: a rank may have several.
+std::string rank_words(const LimiterOfRanks& limiter, size_t devices, size_t ranks, int64_t window) {
+  const int64_t least = limiter.devices < devices ? 0 : limiter.least;
   const auto percent = [&](int64_t ns) { return 100 * share_of(ns, window).value_or(0); };
-  return fmt::format("{} (mean of {} ranks, from {:.1f} % to {:.1f} %{})", limiter.answer.words, ranks,
-                     percent(least), percent(limiter.most),
+  return fmt::format("{} (mean of {} {}, from {:.1f} % to {:.1f} %{})", limiter.answer.words, devices,
+                     devices == ranks ? "ranks" : "devices", percent(least), percent(limiter.most),
                      limiter.answer.on.rank ? fmt::format(" on rank {}", *limiter.answer.on.rank) : "");
 }
 
-/// One statement for a job: the mean over its ranks, so that the parts still add up to the window.
-std::vector<LimiterAnswer> limiters_of_job(const Measured& measured) {
+/// One statement for a job: the mean over its devices, so that the parts still add up to the window.
+std::vector<LimiterAnswer> limiters_of_job(const Measured& measured, size_t ranks) {
   std::map<std::string, LimiterOfRanks> sums;
   for (const MeasuredDevice& device : measured.devices) {
     for (Limiter& limiter : limiters(device.metrics, false)) {
       LimiterOfRanks& all = sums[limiter.what];
       all.sum += limiter.time_ns;
-      all.least = all.ranks++ == 0 ? limiter.time_ns : std::min(all.least, limiter.time_ns);
+      all.least = all.devices++ == 0 ? limiter.time_ns : std::min(all.least, limiter.time_ns);
       if (limiter.time_ns <= all.most) continue;
       all.most = limiter.time_ns;
       all.answer = {device_name(device.state->device), limiter.what, 0, 0, std::move(limiter.words)};
     }
   }
-  const auto ranks = static_cast<int64_t>(measured.devices.size());
+  const size_t devices = measured.devices.size();
   const int64_t window = total_length(measured.window);
   int64_t rest = window;
   std::vector<LimiterAnswer> out;
   for (auto& [what, all] : sums) {
-    all.answer.time_ns = all.sum / ranks;
-    all.answer.words = rank_words(all, measured.devices.size(), window);
+    all.answer.time_ns = all.sum / static_cast<int64_t>(devices);
+    all.answer.words = rank_words(all, devices, ranks, window);
     rest -= all.answer.time_ns;
     out.push_back(std::move(all.answer));
   }
@@ -336,17 +341,18 @@ std::vector<LimiterAnswer> limiters_of_job(const Measured& measured) {
   return out;
 }
 
-bool has_several_ranks(const Measured& measured) {
+/// 0 unless every device belongs to a rank.
+size_t number_of_ranks(const Measured& measured) {
   std::set<int32_t> ranks;
   for (const MeasuredDevice& device : measured.devices) {
-    if (device.state->device.is_host || !device.state->device.rank) return false;
+    if (device.state->device.is_host || !device.state->device.rank) return 0;
     ranks.insert(*device.state->device.rank);
   }
-  return ranks.size() > 1;
+  return ranks.size();
 }
 
 std::vector<LimiterAnswer> limiters_of(const Measured& measured) {
-  if (has_several_ranks(measured)) return limiters_of_job(measured);
+  if (const size_t ranks = number_of_ranks(measured); ranks > 1) return limiters_of_job(measured, ranks);
   const MeasuredDevice* most = nullptr;
   std::vector<Limiter> best;
   for (const MeasuredDevice& device : measured.devices) {
@@ -480,6 +486,7 @@ class Tables {
             .share = share_of(row.total_ns, sum),
             .longest_ns = row.longest_ns,
             .longest_row = row.longest_row,
+            .longest_table = table_name(row.longest_table),
             .exposed_ns = row.exposed_ns,
             .exposed_share = share_of(row.exposed_ns, row.total_ns)};
   }

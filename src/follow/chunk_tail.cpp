@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <set>
 #include <utility>
 
 #include "base/files.h"
+#include "capture/record/segments.h"
 
 namespace nl::follow {
 namespace {
@@ -23,7 +23,7 @@ constexpr size_t kPieceBytes = 4 << 20;
 static_assert(kPieceBytes > sizeof(wire::ChunkHeader) + wire::kMaxChunkBytes);
 constexpr auto kGrace = std::chrono::seconds(2);  ///< for bytes that another machine may still be writing
 constexpr auto kLookPause = std::chrono::seconds(1);
-constexpr std::string_view kSegmentStart = "flight-", kSegmentEnd = ".nlr";
+constexpr size_t kMostProcessesTold = 4096;
 
 Result<size_t> read_at(int fd, const std::string& path, int64_t offset, char* out, size_t size) {
   size_t done = 0;
@@ -42,9 +42,11 @@ int64_t size_of(int fd) {
   return ::fstat(fd, &info) == 0 ? info.st_size : 0;
 }
 
-/// Only plain files: a link or a pipe of that name is none of the recorder's.
-int open_plain(const std::string& path) {
+/// Only plain files: a link or a pipe of that name is none of the recorder's. -1: there is none.
+Result<int> open_plain(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const bool is_none = errno == ENOENT || errno == ELOOP || errno == ENXIO;
+  if (fd < 0 && !is_none) return errno_error("cannot read", path, errno);
   struct stat info {};
   if (fd >= 0 && (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
     ::close(fd);
@@ -56,17 +58,13 @@ int open_plain(const std::string& path) {
 std::set<int> segments_in(const std::string& folder) {
   std::set<int> numbers;
   for (const std::string& name : list_folder(folder)) {
-    if (!name.starts_with(kSegmentStart) || !name.ends_with(kSegmentEnd)) continue;
-    int number = 0;
-    const char* const end = name.data() + name.size() - kSegmentEnd.size();
-    const auto parsed = std::from_chars(name.data() + kSegmentStart.size(), end, number);
-    if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) numbers.insert(number);
+    if (const auto number = capture::segment_number(name)) numbers.insert(*number);
   }
   return numbers;
 }
 
 std::string segment_path(const std::string& folder, int number) {
-  return folder + "/" + std::string(kSegmentStart) + std::to_string(number) + std::string(kSegmentEnd);
+  return folder + "/" + capture::segment_name(number);
 }
 
 /// The recorder holds a lock as long as it writes. It takes the lock before it writes the header of the file,
@@ -83,10 +81,11 @@ Result<ChunkTail> ChunkTail::open(const std::string& folder) {
   // A segment may go between the listing and the opening.
   for (const int number : segments_in(folder)) {
     const std::string path = segment_path(folder, number);
-    if (const int fd = open_plain(path); fd >= 0) return ChunkTail(folder, path, fd, number);
+    NL_TRY(const int fd, open_plain(path));
+    if (fd >= 0) return ChunkTail(folder, path, fd, number);
   }
-  const std::string path = folder + "/recording.nlr";
-  const int fd = open_plain(path);
+  const std::string path = folder + "/" + capture::kRecordingName;
+  NL_TRY(const int fd, open_plain(path));
   if (fd < 0) return Error{ErrorCode::kNotFound, "nothing is recorded there: " + folder};
   return ChunkTail(folder, path, fd, -1);
 }
@@ -107,6 +106,7 @@ ChunkTail::ChunkTail(ChunkTail&& other) noexcept
       missed_segments_(other.missed_segments_),
       in_file_(other.in_file_),
       before_(other.before_),
+      processes_(std::move(other.processes_)),
       suspected_(other.suspected_),
       looked_(other.looked_) {}
 
@@ -124,6 +124,12 @@ void ChunkTail::suspect(const char* what) {
   const auto now = steady_clock::now();
   if (!suspected_) suspected_ = now;
   if (now - *suspected_ >= kGrace) end(State::kBroken, what);
+}
+
+void ChunkTail::count(const wire::ChunkHeader& header) {
+  records_ += header.records;
+  in_file_ += header.records;
+  if (header.records > 0 && processes_.size() < kMostProcessesTold) processes_.insert(header.process);
 }
 
 int64_t ChunkTail::behind_bytes() const {
@@ -161,7 +167,7 @@ Result<void> ChunkTail::skip_to(int64_t bytes, const Take& take) {
       if (taken < payload.size() || !wire::is_sound(header, payload)) return {};
       NL_CHECK(take(header, payload));
     } else {
-      count(header.records);
+      count(header);
       skipped_ += header.records;
     }
     offset_ += static_cast<int64_t>(sizeof header + header.bytes);
@@ -171,11 +177,12 @@ Result<void> ChunkTail::skip_to(int64_t bytes, const Take& take) {
 
 /// The whole chunks of the next bytes; false if there are none.
 Result<bool> ChunkTail::read_piece(const Take& take) {
-  if (size_of(fd_) < offset_) {
+  const int64_t size = size_of(fd_);
+  if (size < offset_) {
     end(State::kBroken, "The file of the recording was cut short while it was followed.");
     return false;
   }
-  piece_.resize(kPieceBytes);
+  piece_.resize(std::min(kPieceBytes, static_cast<size_t>(size - offset_)));
   NL_TRY(const size_t got, read_at(fd_, path_, offset_, piece_.data(), piece_.size()));
   const std::string_view piece(piece_.data(), got);
   size_t at = 0;
@@ -193,7 +200,7 @@ Result<bool> ChunkTail::read_piece(const Take& take) {
       break;
     }
     at += sizeof header + header.bytes;
-    if (header.kind == wire::ChunkKind::kRecords) count(header.records);
+    if (header.kind == wire::ChunkKind::kRecords) count(header);
     NL_CHECK(take(header, payload));
     if (header.kind == wire::ChunkKind::kEnd) {
       end(State::kComplete, "");
@@ -217,7 +224,7 @@ Result<bool> ChunkTail::next_segment() {
   const std::set<int> all = segments_in(folder_);
   for (auto next = all.upper_bound(segment_); next != all.end(); ++next) {
     const std::string path = segment_path(folder_, *next);
-    const int fd = open_plain(path);
+    NL_TRY(const int fd, open_plain(path));
     if (fd < 0) continue;
     missed_segments_ += static_cast<uint64_t>(*next - segment_ - 1);
     before_ = *next == segment_ + 1 ? in_file_ : 0;  // two files are kept: one that was missed is gone
@@ -270,7 +277,7 @@ Result<void> ChunkTail::read(const Take& take, const GoOn& goes_on) {
       continue;
     }
     const bool is_finished =
-        segment_ >= 0 && (path_exists(folder_ + "/recording.nlr") || !path_exists(path_));
+        segment_ >= 0 && (path_exists(folder_ + "/" + capture::kRecordingName) || !path_exists(path_));
     if (is_finished)
       end(State::kComplete, "");
     else if (suspected_)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,8 @@ class ChunkTail {
   uint64_t skipped() const { return skipped_; }  ///< of these: passed over
   /// Segments of a flight recorder that were gone before they could be read.
   uint64_t missed_segments() const { return missed_segments_; }
+  /// Numbers of the processes that these records are of.
+  const std::set<uint32_t>& processes() const { return processes_; }
   int64_t behind_bytes() const;
 
  private:
@@ -61,7 +64,7 @@ class ChunkTail {
   bool look_for_end();
   void suspect(const char* what);
   void end(State state, std::string why);
-  void count(uint64_t records) { records_ += records, in_file_ += records; }
+  void count(const wire::ChunkHeader& header);
 
   std::string folder_;
   std::string path_;
@@ -75,6 +78,7 @@ class ChunkTail {
   std::string why_ = {};
   uint64_t records_ = 0, skipped_ = 0, missed_segments_ = 0;
   uint64_t in_file_ = 0, before_ = 0;  ///< records of this file, and of the one before if it is kept
+  std::set<uint32_t> processes_ = {};
   std::optional<std::chrono::steady_clock::time_point> suspected_ = {};
   std::chrono::steady_clock::time_point looked_ = {};
 };

@@ -24,6 +24,7 @@ Result<std::unique_ptr<Follower>> Follower::open(const FollowOptions& options) {
 
 Follower::Follower(ChunkTail tail, const FollowOptions& options)
     : tail_(std::move(tail)),
+      counts_only_(options.counts_only),
       picture_(options.limits),
       decoder_(picture_, info_),
       losses_(options.folder + "/live") {
@@ -33,6 +34,11 @@ Follower::Follower(ChunkTail tail, const FollowOptions& options)
 /// The origin is when the first process began to record, so it is known before the first marker.
 Result<void> Follower::take(const wire::ChunkHeader& header, std::string_view payload) {
   if (header.kind == wire::ChunkKind::kEnd) return {};  // of the import alone
+  const bool is_counted = header.kind == wire::ChunkKind::kProcess || header.kind == wire::ChunkKind::kLosses;
+  if (counts_only_ && !is_counted) return {};
+  // The ends of scopes may have been in the files that were missed.
+  if (missed_segments_ != tail_.missed_segments()) decoder_.forget_open();
+  missed_segments_ = tail_.missed_segments();
   NL_CHECK(decoder_.take(header, payload));
   if (!has_origin_ && decoder_.started_ns()) {
     has_origin_ = true;
@@ -46,9 +52,13 @@ void Follower::catch_up(std::chrono::milliseconds at_most, const std::function<b
   const auto until = std::chrono::steady_clock::now() + at_most;
   const bool was_running = is_running() && failed_.empty();
   if (was_running) {
+    is_behind_ = false;
     auto read =
         tail_.read([&](const auto& header, std::string_view payload) { return take(header, payload); },
-                   [&] { return std::chrono::steady_clock::now() < until && !cancelled(); });
+                   [&] {
+                     is_behind_ = std::chrono::steady_clock::now() >= until || cancelled();
+                     return !is_behind_;
+                   });
     if (read) read = decoder_.flush();
     if (!read) failed_ = "The recording cannot be followed: " + read.error().message + ".";
     lost_ = losses_.look(decoder_.losses());
@@ -56,12 +66,14 @@ void Follower::catch_up(std::chrono::milliseconds at_most, const std::function<b
   look_at_clock();
 }
 
-/// Times of another start of the system, or of another machine, say nothing of the clock here.
+/// Times of another start of the system, or of another machine, say nothing of the clock here. Nor does the
+/// speed at which older chunks are read say anything of the program.
 void Follower::look_at_clock() {
   const int64_t monotonic = wire::clock_ns(CLOCK_MONOTONIC);
   const bool is_here = is_running() && has_origin_ && tail_.boot_id() == capture::boot_id();
-  now_ns_ = std::max(picture_.newest_ns(), is_here && behind_bytes() == 0 ? monotonic - origin_ns_ : now_ns_);
+  now_ns_ = std::max(picture_.newest_ns(), is_here && !is_behind_ ? monotonic - origin_ns_ : now_ns_);
   picture_.leave(now_ns_);
+  if (is_behind_) readings_.clear();
   readings_.push_back({monotonic, seen()});
   while (readings_.size() > 2 && readings_[1].monotonic_ns <= monotonic - kRateNs) readings_.pop_front();
 }
@@ -74,7 +86,16 @@ double Follower::rate_per_s() const {
   if (passed >= kRateNs / 2)
     return static_cast<double>(last.records - first.records) * 1e9 / static_cast<double>(passed);
   if (now_ns_ <= 0) return 0;
-  return static_cast<double>(last.records) * 1e9 / static_cast<double>(now_ns_);  // since it began
+  const uint64_t since_it_began = recorded() + lost_[static_cast<size_t>(wire::Loss::kOverwritten)];
+  return static_cast<double>(since_it_began) * 1e9 / static_cast<double>(now_ns_);
+}
+
+std::set<int64_t> Follower::processes() const {
+  std::set<int64_t> ids;
+  for (const uint32_t number : tail_.processes()) {
+    if (const auto id = decoder_.process_id(number)) ids.insert(*id);
+  }
+  return ids;
 }
 
 ingest::DecodedTrack Follower::track(int32_t number) const {

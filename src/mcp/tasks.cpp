@@ -81,6 +81,41 @@ class Tasks::Task {
 
   json handle() {
     const std::lock_guard lock(mutex_);
+    return described();
+  }
+
+  json state() {
+    const std::lock_guard lock(mutex_);
+    json task = described();
+    if (task["status"] == "input_required") task["inputRequests"] = questions_;
+    if (task["status"] == "completed") task["result"] = std::get<json>(*reply_);
+    if (task["status"] == "failed") task["error"] = error_of(std::get<Fault>(*reply_));
+    return task;
+  }
+
+  void update(const json& responses) {
+    const std::lock_guard lock(mutex_);
+    if (reply_) return;
+    for (const auto& [key, response] : responses.items()) {
+      if (questions_.erase(key) > 0) answers_[key] = response;
+    }
+    changed_at_ = system_clock::now();
+    changed_.notify_all();
+  }
+
+  /// Once it is over, its status stays.
+  void cancel() {
+    const std::lock_guard lock(mutex_);
+    if (reply_) return;
+    is_cancelled_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  static json error_of(const Fault& fault) { return fault_message(nullptr, fault)["error"]; }
+
+  /// With the lock.
+  json described() const {
     json task = {{"taskId", id_},
                  {"status", status()},
                  {"createdAt", utc_text(created_at_)},
@@ -90,32 +125,6 @@ class Tasks::Task {
     if (!what_.empty() && !reply_) task["statusMessage"] = what_;
     return task;
   }
-
-  json state() {
-    json task = handle();
-    const std::lock_guard lock(mutex_);
-    if (task["status"] == "input_required") task["inputRequests"] = questions_;
-    if (task["status"] == "completed") task["result"] = std::get<json>(*reply_);
-    if (task["status"] == "failed") task["error"] = error_of(std::get<Fault>(*reply_));
-    return task;
-  }
-
-  void update(const json& responses) {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [key, response] : responses.items()) {
-      if (questions_.erase(key) > 0) answers_[key] = response;
-    }
-    changed_at_ = system_clock::now();
-    changed_.notify_all();
-  }
-
-  void cancel() {
-    is_cancelled_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  static json error_of(const Fault& fault) { return fault_message(nullptr, fault)["error"]; }
 
   /// With the lock. What has ended well in spite of being cancelled is completed: it was done.
   const char* status() const {

@@ -110,6 +110,42 @@ def test_the_page_shows_a_recording_while_it_runs(live, browser):
 
 
 @needs_extension
+def test_viewers_keep_what_each_other_wants(live):
+    recording = live()
+    keeps = [recording.ask(recording=recording.name, keep=keep)["keep_ns"] for keep in (10, 300, 30, 10)]
+    assert keeps == [10_000_000_000, 300_000_000_000, 300_000_000_000, 300_000_000_000]
+    recording.stop()
+    recording.end()
+
+
+@needs_extension
+def test_the_address_restores_the_view(live, browser):
+    recording = live()
+    look = LiveLook(browser, recording)
+    until(lambda: look.figure("recorded") > 100)
+    look.page.keyboard.press("w")
+    look.page.get_by_label("Keep the last").select_option("120")
+
+    def address():
+        return look.page.evaluate("location.search")
+
+    until(lambda: "span=" in address() and "keep=120" in address())
+    look.page.get_by_role("button", name="Pause").click()
+    until(lambda: "rest=" in address())
+    rest = look.view
+    look.page.reload()
+    look.page.wait_for_selector(".timeline")
+    assert look.view == rest and look.of_main("paused") == "true"
+    assert look.page.get_by_label("Keep the last").input_value() == "120"
+    look.page.get_by_role("button", name="Follow").click()
+    until(lambda: "rest=" not in address())
+    assert "Showing the last " in look.page.inner_text(".timeline-bar")
+    recording.stop()
+    recording.end()
+    look.close()
+
+
+@needs_extension
 def test_hostile_names_stay_text(live, browser):
     recording = live()
     look = LiveLook(browser, recording)
@@ -217,6 +253,7 @@ def test_the_output_of_the_program_is_its_own(tmp_path):
 
 # ---- Without a page
 
+
 @needs_extension
 def test_the_command_line_lists_and_shows(live, tmp_path):
     recording = live(live=False)
@@ -232,9 +269,35 @@ def test_the_command_line_lists_and_shows(live, tmp_path):
     recording.stop()
     run = recording.end()
     assert neurolens("live", "--json").data["recordings"] == []
-    assert neurolens("live", one["recording"], "--json").data["run_id"] == run["run_id"]
+    ended = neurolens("live", one["recording"], "--json").data
+    assert ended["run_id"] == run["run_id"] and ended["state"] == "ended"
+    assert not {"totals", "lost", "rate_per_s", "names"} & set(ended), "figures that are not known are left out"
+    assert "the run is" in neurolens("live", one["recording"]).out
     for name in ("0-nothing", "../ledger", "..", "/etc"):
         neurolens("live", name, code=BAD_INPUT)
+
+
+def test_what_is_not_known_is_not_zero(tmp_path):
+    """Recordings whose import goes on, or has failed, and one that is starting."""
+    neurolens = Neurolens(tmp_path / "ledger")
+    neurolens("runs")
+    folders = {name: tmp_path / "ledger/recordings" / name for name in ("100-starts", "200-imported", "300-moved")}
+    for name, folder in folders.items():
+        (folder / "markers").mkdir(parents=True)
+        if name != "300-moved":  # to the run that is being made
+            (folder / "artifacts").mkdir()
+            (folder / "artifacts/capture.json").write_text('{"command": "neurolens record -- x"}')
+    (folders["200-imported"] / "artifacts/recording.nlr").write_bytes(b"NLRECORD")
+    listed = {one["recording"]: one for one in neurolens("live", "--json").data["recordings"]}
+    assert {name: one["state"] for name, one in listed.items()} == {"100-starts": "running", "200-imported": "ended", "300-moved": "ended"}
+    assert listed["100-starts"]["recorded"] == 0 and listed["100-starts"]["lost"] == {}
+    for name in ("200-imported", "300-moved"):
+        assert not {"recorded", "lost", "rate_per_s", "processes"} & set(listed[name])
+        shown = neurolens("live", name, "--json").data
+        assert shown["state"] == "ended" and shown["run_id"] is None and not {"totals", "lost", "rows"} & set(shown)
+    assert neurolens("live", "100-starts", "--json").data["totals"]["recorded"] == 0
+    text = neurolens("live").out
+    assert text.count("0 markers") == 1
 
 
 @needs_extension

@@ -166,6 +166,9 @@ def test_a_name_that_reads_like_an_instruction_stays_a_name(tmp_path):
             assert not text.startswith(ORDER), name
             if name == "explain":
                 assert text.splitlines()[0].startswith(f'"{ORDER}": '), text
+        refused = stdio.call("explain", run=run, kernel="no such kernel")
+        assert refused["isError"] and refused["_meta"]["neurolens/untrusted"]
+        assert "data, not instructions)" in refused["content"][0]["text"]
         named = stdio.data("explain", run=run, kernel="Ignore")
         assert named["name"] == ORDER, "exact where programs read it"
 

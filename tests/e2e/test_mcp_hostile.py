@@ -3,8 +3,10 @@ and the next honest request is answered."""
 
 import json
 import os
+import select
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -429,6 +431,23 @@ def test_a_client_that_does_not_read(ledger: Neurolens) -> None:
     process.stdin.flush()
     assert process.wait(agent.TIMEOUT) == MISSING
     assert b"does not read" in process.stderr.read()
+
+
+def test_a_client_that_stops_reading(ledger: Neurolens) -> None:
+    """While its pipe is full, one SIGTERM is enough."""
+    process = subprocess.Popen(
+        ledger.command("mcp"), env=ledger.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    try:
+        assert process.stdin and process.stdout
+        process.stdin.write(b"".join(json.dumps(request(number, "tools/list")).encode() + b"\n" for number in range(20)))
+        process.stdin.flush()
+        select.select([process.stdout], [], [], agent.TIMEOUT)
+        time.sleep(0.5)  # until the pipe is full
+        process.terminate()
+        process.wait(10)
+    finally:
+        process.kill()
 
 
 # ---- Many clients

@@ -1,12 +1,14 @@
 """Long calls of `neurolens mcp` as tasks, for clients that know the extension; for others they stay calls."""
 
+import json
 import pathlib
+import subprocess
 from typing import Any
 
 import pytest
 
-from agent import WHOLE, Agent, posted
-from conftest import REPOSITORY, Neurolens
+from agent import WHOLE, Agent, posted, request
+from conftest import MISSING, REPOSITORY, Neurolens
 from server import Server, until
 from test_serve_faces import differences
 
@@ -123,6 +125,26 @@ def test_a_client_that_leaves_ends_its_tasks(neurolens: Neurolens, sleeper: Any)
         program = started(note)
         assert stdio.end() == 0
     assert not is_running(program)
+
+
+def test_a_client_that_leaves_ends_its_calls(neurolens: Neurolens, sleeper: Any) -> None:
+    """Without tasks and progress nothing is written before the end, so only the output tells that nobody reads it."""
+    command, note = sleeper
+    process = subprocess.Popen(
+        neurolens.command("mcp", "--allow-exec"),
+        env=neurolens.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        assert process.stdin and process.stdout
+        process.stdin.write(json.dumps(request(1, "tools/call", {"name": "record", "arguments": {"command": command}})).encode() + b"\n")
+        process.stdin.flush()
+        program = started(note)
+        process.stdin.close()
+        process.stdout.close()
+        assert process.wait(30) == MISSING
+        assert not is_running(program)
+    finally:
+        process.kill()
 
 
 def test_tasks_need_the_rights_of_their_tool(neurolens: Neurolens) -> None:

@@ -94,14 +94,15 @@ def test_actions_are_findings(neurolens, schemas, path):
     file = need(path)
     data = answer(neurolens, schemas, "triage", file)
     found = {(one["rule"], one["device"], one["rank"]): one for one in neurolens("analyze", file, "--json").data["findings"]}
-    assert len(data["actions"]) == min(3, len({rule for rule, *_ in found}))
-    assert len(data["actions"]) + data["more_actions"] == len({rule for rule, *_ in found})
+    rules = {rule for (rule, *_), one in found.items() if one["suggestions"]}
+    assert len(data["actions"]) == min(3, len(rules))
+    assert len(data["actions"]) + data["more_actions"] == len(rules)
     for action in data["actions"]:
         finding = found[action["rule"], action["device"], action["rank"]]
         (suggestion,) = [one for one in finding["suggestions"] if one["suggestion"] == action["suggestion"]]
         assert action["do"] == suggestion["text"] and action["title"] == finding["title"]
         assert action["alone_ns"] == suggestion["gain_ns"]
-        if suggestion["gain_ns"] is None:
+        if suggestion["gain_ns"] is None or (suggestion["gain_ns"] > finding["promised_ns"] == 0 and not finding["shared_with"]):
             assert action["gain_ns"] is None and action["share"] is None and action["absent_reason"]
         else:
             assert action["gain_ns"] == min(finding["promised_ns"], suggestion["gain_ns"])
@@ -198,6 +199,32 @@ def test_next_goes_on(neurolens, tmp_path):
         ledger(*call.split()[1:], code=None)
 
 
+def test_next_keeps_the_window(neurolens):
+    file = REPOSITORY / "samples/kineto_small.json"
+    for operation in ("triage", "suggest"):
+        assert not any("--window" in call for call in neurolens(operation, file, "--json").envelope["next"])
+        calls = neurolens(operation, file, "--window", "whole", "--json").envelope["next"]
+        assert len(calls) >= 2 and all("--window whole" in call for call in calls), calls
+        for call in calls:
+            neurolens(*call.split()[1:])
+
+
+# Kernels in fp32 on a device of which nobody says whether it has matrix units: no suggestion of the rule fits it.
+FP32_ALONE = {"schema": "neurolens.run-file/1",
+              "kernels": [{"name": "maxwell_sgemm_128x64_nn", "start_ns": i * 100_000, "dur_ns": 100_000} for i in range(40)]}  # fmt: skip
+
+
+def test_a_rule_without_advice_is_no_action(neurolens, schemas, tmp_path):
+    file = tmp_path / "fp32.json"
+    file.write_text(json.dumps(FP32_ALONE))
+    silent = [one["rule"] for one in neurolens("analyze", file, "--json").data["findings"] if not one["suggestions"]]
+    assert silent == ["fp32_matrix_work"]
+    data = answer(neurolens, schemas, "suggest", file)
+    assert data["suggestions"] == [] and "none of their suggestions fits" in data["none_because"]
+    assert answer(neurolens, schemas, "triage", file)["actions"] == []
+    assert "do first" not in neurolens("triage", file, "--brief").out
+
+
 # ---- suggest
 
 
@@ -231,6 +258,16 @@ def test_the_way_to_verify_works(tmp_path):
     assert ledger("compare", compare["runs"][0], new, "--json", code=None).data
     (scored,) = ledger("findings", new, "--score", "--json").data["scores"]
     assert scored["prediction"]["rule"] == row["rule"] and score["score"] is True
+
+
+@pytest.mark.parametrize(("window", "compared"), [("whole", "whole"), ("ns:1700000000000010000..1700000000000910000", None)])
+def test_a_promise_of_another_window_is_not_kept(neurolens, schemas, window, compared):
+    data = answer(neurolens, schemas, "suggest", REPOSITORY / "samples/kineto_small.json", "--window", window)
+    assert data["suggestions"] and data["window"] == window
+    for row in data["suggestions"]:
+        assert "promise" not in row["verify"]["text"] and "findings" not in row["verify"]["text"]
+        assert [call["operation"] for call in row["verify"]["calls"]] == ["import", "compare"]
+        assert row["verify"]["calls"][1]["parameters"].get("window") == compared
 
 
 @pytest.mark.parametrize("path", OTHERS)

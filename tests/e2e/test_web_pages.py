@@ -323,3 +323,149 @@ def test_the_palette_goes_anywhere(look, place):
     page.get_by_role("option").filter(has_text="steady-11.json").first.wait_for()
     page.keyboard.press("Enter")
     at_address(page, lambda url: url.endswith(place[1]["steady", 11]))
+
+
+# ---- What goes wrong, and what changes meanwhile
+
+
+def test_a_page_whose_part_is_gone_says_so_and_others_work(look, place):
+    """As in a tab that was left open while the server got newer pages."""
+    view = look()
+    page = view.go("/rules")
+    page.route(re.compile(r"/assets/trend-"), lambda route: route.fulfill(status=404, body=""))
+    page.get_by_role("link", name="Trend").click()
+    page.wait_for_selector('main[data-ready="true"] .failure')
+    assert "Reload" in page.inner_text(".failure") and "updated" in page.inner_text(".failure")
+    page.get_by_role("link", name="System").click()
+    page.wait_for_selector("main table")
+    page.unroute(re.compile(r"/assets/trend-"))
+    page.go_back()
+    page.get_by_role("button", name="Reload").click()
+    page.wait_for_selector(".verdict")
+    view.faults.clear()  # the browser tells of what could not be loaded
+
+
+def test_a_server_that_is_gone_is_told_and_nothing_is_lost(look):
+    view = look()
+    page = view.go("/rules")
+    page.route("**/api/**", lambda route: route.abort())
+    page.get_by_role("link", name="Trend").click()
+    page.wait_for_selector(".server-gone")
+    page.unroute("**/api/**")
+    page.get_by_role("button", name="Ask now").click()
+    page.wait_for_selector(".verdict")
+    assert page.locator(".server-gone").count() == 0 and page.locator(".failure").count() == 0
+    view.faults.clear()
+
+
+def import_named(server, folder, name, sample):
+    path = folder / name
+    path.write_text((REPOSITORY / f"samples/{sample}.json").read_text().replace("gemm_64x64", f"gemm_of_{path.stem}"))
+    return server.neurolens.import_file(path)["run_id"]
+
+
+def test_what_a_name_stands_for_is_asked_again(look, place, tmp_path):
+    server, _ = place
+    first = import_named(server, tmp_path, "first.json", "kineto_small")
+    page = look().go("/sql?run=@latest&sql=SELECT name FROM kernels ORDER BY name LIMIT 1")
+    assert "gemm_of_first" in page.inner_text(".result")
+    page.get_by_role("link", name="Rules").click()
+    page.wait_for_selector('main[data-ready="true"] table')
+    second = import_named(server, tmp_path, "second.json", "kineto_small")
+    page.go_back()
+    page.wait_for_selector(".result >> text=gemm_of_second")
+    page.goto("about:blank")
+    for run in (first, second):
+        assert server.call("delete", run=run, reason="a test").status == 200
+
+
+def test_what_was_deleted_is_no_longer_chosen_when_a_later_one_fails(look, place, tmp_path):
+    server, _ = place
+    runs = [import_named(server, tmp_path, f"deleted_{n}.json", "kineto_small")[:12] for n in range(2)]
+    view = look()
+    page = view.go(f"/runs?chosen={runs[0]},ffffffffffff,{runs[1]}")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.keyboard.type("made by a test")
+    page.get_by_role("button", name="Delete for good").click()
+    page.wait_for_selector(".selection .failure")
+    at_address(page, lambda url: url.endswith(f"chosen=ffffffffffff%2C{runs[1]}"))
+    view.faults.clear()  # one of them is not found
+    page.goto("about:blank")
+    assert server.call("delete", run=runs[1], reason="a test").status == 200
+
+
+def test_enter_takes_an_offer_of_the_text_that_is_there(look, place):
+    page = look().go("/compare")
+    picker = page.get_by_role("combobox", name="Add a run to New")
+    picker.click()
+    page.get_by_role("option").first.wait_for()
+    picker.fill("steady-7.json")
+    page.keyboard.press("Enter")
+    at_address(page, lambda url: f"new={place[1]['steady', 7][:12]}" in url)
+
+
+def test_back_brings_the_question_with_its_answer(look, place):
+    page = look().go(f"/sql?run={place[1]['kineto_small']}&sql=SELECT 1 AS one")
+    page.get_by_label("Question in SQL").fill("SELECT 2 AS two")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".result >> text=two")
+    page.go_back()
+    page.wait_for_selector(".result >> text=one")
+    assert page.input_value("textarea") == "SELECT 1 AS one"
+
+
+def test_the_form_of_the_trend_keeps_all_conditions(look):
+    page = look().go("/trend?where=model=broken&where=batch%3E%3D1&class=gemm")
+    page.get_by_role("button", name="Show", exact=True).click()
+    at_address(page, lambda url: url.count("where=") == 2 and "class=gemm" in url and "limit=" in url)
+
+
+def focus_of(page):
+    return page.evaluate("document.activeElement.textContent || document.activeElement.className || document.activeElement.tagName")
+
+
+def test_the_focus_comes_back_when_its_place_is_gone(look, place):
+    page = look().go(f"/runs?where=model=broken&where=batch%3E%3D1&chosen={place[1]['broken', 3][:12]}")
+    page.get_by_role("button", name="Tag", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    until(lambda: focus_of(page) == "Tag")
+    page.get_by_role("button", name="Remove: batch ≥ 1").click()
+    at_address(page, lambda url: "batch" not in url)
+    until(lambda: page.evaluate("document.activeElement.ariaLabel") == "Remove: model is broken")
+    page.goto(page.url.split("/runs")[0] + address_of("compare", place[1]))
+    page.get_by_role("button", name=re.compile("Remove .* from New")).click()
+    until(lambda: page.evaluate("document.activeElement.ariaLabel") == "Add a run to New")
+
+
+def test_a_copy_that_the_browser_refuses_is_told(look):
+    page = look().go("/rules")
+    page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no')); document.execCommand = () => false")
+    page.get_by_role("button", name="Copy command").click()
+    page.get_by_role("button", name="The browser refused").wait_for()
+
+
+def test_the_newest_runs_are_a_line_whose_points_are_links(look, place):
+    page = look().go("/runs?where=model=broken")
+    line = page.locator(".sparkline")
+    line.first.wait_for()
+    assert line.first.get_attribute("href").endswith(place[1]["broken", RUNS - 1])
+    line.first.focus()
+    page.keyboard.press("ArrowLeft")
+    until(lambda: line.first.get_attribute("href").endswith(place[1]["broken", RUNS - 2]))
+    page.get_by_label("Lately").select_option("none")
+    at_address(page, lambda url: "line=none" in url)
+    until(lambda: line.count() == 0)
+
+
+def test_both_time_lines_are_a_click_from_a_comparison(look, place):
+    page = look().go(address_of("compare", place[1]))
+    page.get_by_role("link", name="Both time lines, aligned by step").click()
+    page.wait_for_selector(".beside >> text=aligned by step")
+    assert f"with={place[1]['kineto_small']}" in page.url
+
+
+def test_a_call_for_an_agent_can_be_copied(look, place):
+    page = look().go("/trend?where=model=broken")
+    call = json.loads(page.get_by_role("button", name="Copy MCP call").get_attribute("title"))
+    assert call["name"] == "trend" and call["arguments"]["where"] == ["model=broken"]
+    assert place[0].call(call["name"], **call["arguments"]).status == 200

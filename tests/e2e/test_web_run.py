@@ -236,3 +236,60 @@ def test_notes_are_written_changed_and_removed_as_text(look, run_of):
     page.wait_for_selector("article.past")
     page.get_by_role("button", name="Remove").click()
     page.wait_for_selector("text=No one has written a note")
+
+
+def test_a_figure_tells_its_definition(look, run_of):
+    page = look().go(f"/runs/{run_of('sample')}")
+    figure = page.locator("table.parts .figure[data-define='compute_time']")
+    page.keyboard.press("Tab")
+    figure.focus()
+    told = page.get_by_role("tooltip").inner_text()
+    assert "union C of the kernels" in told and "compute_time, in ns" in told and figure.get_attribute("title") in told
+    page.keyboard.press("Escape")
+    assert page.get_by_role("tooltip").count() == 0
+    page.get_by_role("region", name="Table of kernels").locator("tbody td.number").nth(2).hover()
+    page.get_by_role("tooltip").wait_for()
+    assert "sum of the times of all kernels" in page.get_by_role("tooltip").inner_text()
+
+
+def test_the_head_says_when_the_run_was_recorded(look, run_of):
+    page = look().go(f"/runs/{run_of('sample')}")
+    assert "recorded" in page.inner_text(".run-head") and "2023" in page.inner_text(".run-head")
+
+
+def test_a_finding_leads_to_what_it_rests_on(look, place, run_of):
+    run, rule = run_of("nsys"), "copy_kernels"
+    row = next(one["row"] for one in place[0].call("explain", run=run, finding=rule).data["rows"] if "row" in one)
+    title = next(one["title"] for one in analysis(place[0], run)["findings"] if one["rule"] == rule)
+    page = look().go(f"/runs/{run}")
+    page.locator(".advice > li", has_text=title).get_by_role("button", name="Show it on the time line").click()
+    page.wait_for_url("**/timeline?*")
+    until(lambda: page.get_attribute(".details", "data-selected") == row.replace("kernels:", "k"))
+
+
+def test_a_finding_on_the_whole_window_says_so(look, run_of):
+    page = look().go(f"/runs/{run_of('sample')}")
+    page.locator(".advice > li").first.get_by_role("button", name="Show it on the time line").click()
+    page.wait_for_selector(".advice [role=alert] >> text=not on single rows")
+
+
+def test_a_step_becomes_the_window(look, place, run_of):
+    run = run_of("steps" if "steps" in place[1] and analysis(place[0], place[1]["steps"])["steps"]["count"] > 1 else "sample")
+    page = look().go(f"/runs/{run}")
+    page.get_by_label("Steps", exact=True).get_by_role("button", name="Its figures").first.click()
+    step = analysis(place[0], run)["steps"]["list"][0]["window"]
+    until(lambda: f"window={step.replace(':', '%3A')}" in page.url or f"window={step}" in page.url)
+    page.wait_for_selector(f"select:has(option[value='{step}']:checked)")
+
+
+def test_steps_of_several_ranks_are_of_the_chosen_one(look, place, run_of):
+    run = run_of("ranks")
+    data = analysis(place[0], run)
+    device = data["devices"][3]
+    step = data["steps"]["list"][0]
+    idle = next(one for one in step["devices"] if (one["rank"], one["device"]) == (device["rank"], device["device"]))
+    page = look().go(f"/runs/{run}?device={device['rank']}/{device['device']}")
+    steps = page.get_by_label("Steps", exact=True)
+    assert f"of rank {device['rank']}, device {device['device']}" in steps.locator("h2").inner_text()
+    share = float(steps.locator("tbody tr").first.locator("td").nth(2).locator(".figure").get_attribute("title"))
+    assert share == pytest.approx(idle["idle_ns"] / idle["window_ns"])

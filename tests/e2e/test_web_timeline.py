@@ -365,6 +365,189 @@ def test_two_runs_begin_their_step_together(line, place):  # noqa: F811
     until(lambda: "with" not in one.parameters and one.page.locator(".beside").count() == 0)
 
 
+def beside(line, place, query=""):  # noqa: F811
+    other = place[1]["kineto_small_after"]
+    one = line(run="kineto_small", query=f"?with={other}{query}")
+    until(lambda: one.page.locator(".titles li.group", has_text="(beside)").count() > 0)
+    return one, other
+
+
+def gap_text(server, run):
+    """The longest gap of a stream, as the address names it, and its length."""
+    rows = server.call("timeline", run=run).data
+    streams = {track["track"] for track in rows["tracks"] if track["kind"] == "stream"}
+    row = max((row for row in rows["rows"] if row["track"] in streams), key=lambda row: row["spans"])
+    ends = f"SELECT start_ns + dur_ns AS b, lead(start_ns) OVER (ORDER BY start_ns) AS next FROM kernels WHERE track_id = {row['track']}"
+    sql = f"SELECT b - {rows['origin_ns']}, next - b AS long FROM ({ends}) WHERE next > b ORDER BY long DESC LIMIT 1"
+    begin, length = server.call("query", run=run, sql=sql).data["rows"][0]
+    return f"g{row['row']}_{begin + length // 2}", length
+
+
+def test_a_gap_of_the_run_beside_goes_with_it(line, place):  # noqa: F811
+    server, runs = place
+    gap, length = gap_text(server, runs["kineto_small_after"])
+    one, _ = beside(line, place, f"&sel=2{gap}")
+    until(lambda: one.selected == f"2{gap}")
+    assert f"({length} ns)" in one.page.inner_text(".details").replace("\u2009", "")
+    one.page.get_by_role("button", name="Remove it").click()
+    until(lambda: one.selected == "" and "sel" not in one.parameters and "with" not in one.parameters)
+    one.page.go_back()
+    until(lambda: one.selected == f"2{gap}")
+    again = line(run="kineto_small", query=f"?sel=2{gap}")  # of a run that is not there
+    until(lambda: "at" in again.parameters and "sel" not in again.parameters)
+
+
+def test_the_steps_of_two_runs_are_compared_on_the_picture(line, place):  # noqa: F811
+    one, other = beside(line, place)
+    own, theirs = (one.server.call("analyze", run=run).data["steps"]["list"] for run in (one.run, other))
+    if not own or not theirs:
+        pytest.skip("the runs have no steps")
+    until(lambda: one.page.get_attribute("main", "data-differences") == str(min(len(own), len(theirs))))
+    begin, end = one.view
+    middle = own[0]["start_ns"] - one.ask()["origin_ns"] + own[0]["dur_ns"] / 2
+    stage, band = one.page.locator(".stage").bounding_box(), one.page.locator(".titles .band").bounding_box()
+    width = one.page.evaluate("document.querySelector('.stage').clientWidth")
+    one.page.mouse.move(stage["x"] + (middle - begin) / (end - begin) * width, band["y"] + 8)
+    text = until(lambda: one.page.locator(".hover").inner_text()).replace("\u2009", "")
+    more = theirs[0]["dur_ns"] - own[0]["dur_ns"]
+    assert text.startswith("Step 0") and f"{abs(more)} ns)" in text
+    assert more == 0 or ("slower" if more > 0 else "faster") in text
+    assert_accessible(one.page)
+
+
+def test_a_run_beside_is_found_by_its_name(line, place):  # noqa: F811
+    one = line(run="kineto_small")
+    one.page.get_by_role("button", name="Beside", exact=True).click()
+    one.page.get_by_role("combobox", name="Run to put beside").fill("kineto_small_after")
+    one.page.get_by_role("option").filter(has_text="kineto_small_after").first.click()
+    until(lambda: one.parameters.get("with") == place[1]["kineto_small_after"])
+    one.page.get_by_role("button", name="Beside", exact=True).click()
+    one.page.get_by_role("combobox", name="Run to put beside").fill(one.run)
+    one.press("Enter")
+    one.page.wait_for_selector("dialog >> text=This is the run itself")
+
+
+def test_a_link_to_where_only_the_run_beside_has_something(line, place):  # noqa: F811
+    server, runs = place
+    short, long = sorted((runs["kineto_small"], runs["recorded"]), key=lambda run: server.call("timeline", run=run).data["end_ns"])
+    own, end = (server.call("timeline", run=run).data["end_ns"] for run in (short, long))
+    if end < 5 * own:
+        pytest.skip("the runs are alike")
+    view = f"at={end // 2}-{end // 2 + own}"
+    page = line(run="kineto_small").opened.go(f"/runs/{short}/timeline?with={long}&{view}")
+    until(lambda: page.locator(".titles li.group", has_text="(beside)").count() > 0)
+    page.wait_for_timeout(600)
+    assert view in page.evaluate("location.href")
+
+
+# ---- What is not there yet, or fails
+
+
+def test_tiles_that_fail_are_asked_for_once_until_someone_tries_again(line):
+    one = line()
+    sharp(one)
+    asked = []
+    refuse = lambda route: (asked.append(route.request.url), route.abort())  # noqa: E731
+    one.page.route("**/api/v1/timeline?*", refuse)
+    one.press(*"wwwwwwww")
+    one.page.wait_for_selector("text=The server does not answer")
+    one.page.wait_for_timeout(500)
+    many = len(asked)
+    one.page.wait_for_timeout(500)
+    assert many == len(asked) and len(asked) == len(set(asked))
+    one.page.unroute("**/api/v1/timeline?*", refuse)
+    one.page.locator(".failure", has_text="The server does not answer").get_by_role("button", name="Try again").click()
+    sharp(one)
+    until(lambda: one.page.locator(".failure").count() == 0)
+    one.opened.faults.clear()  # the browser tells each request that was refused
+
+
+def test_an_analysis_that_is_late_or_fails_is_not_told_as_a_fact(line, place):  # noqa: F811
+    server, runs = place
+    gap, _ = gap_text(server, runs["kineto_small"])
+    one = line(run="hostile")
+    held = []
+    hold = lambda route: held.append(route)  # noqa: E731, PLW0108
+    one.page.route("**/api/v1/analyze", hold)
+    one.opened.go(f"/runs/{runs['kineto_small']}/timeline?sel={gap}")
+    until(lambda: one.selected == gap and held)
+    one.press("]")
+    one.page.wait_for_selector("text=the steps are not read yet")
+    assert "The analysis is not there yet" in one.page.inner_text(".details")
+    for route in held:
+        route.fulfill(status=500, json={"error": {"code": "internal", "message": "it broke", "hint": ""}})
+    group = one.page.get_by_role("group", name="Steps and causes of gaps")
+    group.get_by_text("it broke").wait_for()
+    assert "the analysis failed" in one.page.inner_text(".details")
+    one.press("]")
+    one.page.wait_for_selector("text=the steps could not be read")
+    one.page.unroute("**/api/v1/analyze")
+    group.get_by_role("button", name="Try again").click()
+    until(lambda: group.count() == 0 and "the analysis failed" not in one.page.inner_text(".details"))
+    one.opened.faults.clear()
+
+
+# ---- Pointers
+
+
+def test_a_press_that_began_elsewhere_selects_nothing(line, kernel):
+    one = line(query=f"?sel=k{kernel[0]}")
+    until(lambda: one.selected)
+    sharp(one)
+    head, stage = one.page.locator("h1").bounding_box(), one.page.locator(".stage").bounding_box()
+    one.page.mouse.move(head["x"] + 3, head["y"] + 3)
+    one.page.mouse.down()
+    one.page.mouse.move(stage["x"] + 5, stage["y"] + stage["height"] - 5, steps=3)
+    one.page.mouse.up()
+    one.page.wait_for_timeout(500)
+    assert one.selected == f"k{kernel[0]}"
+
+
+def test_the_keys_zoom_where_the_pointer_is(line):
+    one = line()
+    begin, end = until(lambda: one.view if "at" in one.parameters else None)
+    box = one.page.locator(".stage").bounding_box()
+    one.page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 120)
+    under = lambda view: view[0] + (view[1] - view[0]) * 0.25  # noqa: E731
+    assert under(one.view_after("w")) == pytest.approx(under((begin, end)), abs=(end - begin) / 200)
+
+
+def test_space_on_a_button_presses_it_where_space_is_a_key_of_the_page(look, place):  # noqa: F811
+    opened = look()
+    page = opened.go("/live/none")
+    page.get_by_role("button", name="Use the dark colours").focus()
+    page.keyboard.press(" ")
+    until(lambda: page.evaluate("document.documentElement.dataset.theme") == "dark")
+    opened.faults.clear()  # there is no such recording
+
+
+def test_two_fingers_zoom(line):
+    one = line()
+    begin, end = until(lambda: one.view if "at" in one.parameters else None)
+    box = one.page.locator(".stage").bounding_box()
+    at = lambda *shares: [{"x": box["x"] + box["width"] * share, "y": box["y"] + 120, "id": n} for n, share in enumerate(shares)]  # noqa: E731
+    touch = one.page.context.new_cdp_session(one.page)
+    for kind, fingers in (("Start", at(0.4)), ("Start", at(0.4, 0.6)), ("Move", at(0.3, 0.7)), ("Move", at(0.2, 0.8)), ("End", [])):
+        touch.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": fingers})
+    narrow = until(lambda: one.view if one.view != (begin, end) else None)
+    assert narrow[1] - narrow[0] == pytest.approx((end - begin) / 3, rel=0.02)
+    assert sum(narrow) / 2 == pytest.approx((begin + end) / 2, abs=(end - begin) / 100)
+    assert one.selected == ""
+
+
+def test_pins_are_remembered_for_the_next_run_of_the_kind(line, kernel):
+    one = line(query=f"?sel=k{kernel[0]}")
+    until(lambda: one.selected)
+    one.press("p")
+    pinned = one.page.locator(".titles li.pinned > span")
+    title = until(lambda: pinned.inner_text() if "pin" in one.parameters else None)
+    one.opened.go(f"/runs/{one.run}/timeline")
+    until(lambda: pinned.count() == 1 and pinned.inner_text() == title)
+    one.opened.go(f"/runs/{one.run}/timeline?at=0-1000000")  # a link without pins
+    one.page.wait_for_timeout(400)
+    assert pinned.count() == 0
+
+
 def test_hostile_names_stay_text_in_the_details(line):
     one = line(run="hostile")
     selected = one.select_by("ArrowDown")

@@ -143,7 +143,11 @@ def golden_cases(golden: Data) -> Iterator[Case]:
 
     yield from cases("kernels", names[::3][:6], lambda values: values["kernels"]["count"])
     yield from cases("kernel_time", names[1::4][:4], lambda values: values["kernels"]["total_ns"])
-    yield from cases("top_kernel", names[2::3][:6], first)
+    # A budget keeps the beginning of a long name.
+    yield from with_wordings(
+        "top_kernel",
+        [([[name]], lambda answer, of=first(traces[name]): of[0].startswith(answer[0]) and answer[1] == of[1]) for name in names[2::3][:6]],
+    )
     yield from cases("device", names[1::3][:6], lambda values: set(values["devices"]))
 
 

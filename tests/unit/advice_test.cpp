@@ -64,7 +64,17 @@ TEST(TimeParts, AreTheLimiters) {
   EXPECT_EQ(parts.rows[0].time_ns + parts.rows[1].time_ns, *parts.whole_ns);
   EXPECT_EQ(parts.rows[0].kind, PartKind::kWork);
   EXPECT_EQ(parts.rows[1].kind, PartKind::kUnknown);
-  EXPECT_FALSE(parts.mean_of_ranks);
+  EXPECT_FALSE(parts.mean_of_devices);
+}
+
+TEST(TimeParts, OfAJobAreMeansOverItsDevices) {
+  Analysis data = analysis_of_two();
+  data.devices.clear();
+  for (const int32_t rank : {0, 0, 1, 1})
+    data.devices.push_back({.on = {.device = device(rank).device, .rank = rank}});
+  EXPECT_EQ(time_parts(data, {}).mean_of_devices, 4);
+  data.devices.back().on.rank.reset();
+  EXPECT_FALSE(time_parts(data, {}).mean_of_devices) << "the limiters are of one device then";
 }
 
 TEST(TimeParts, AreAbsentWhereIdleTimeIsNone) {
@@ -78,8 +88,10 @@ TEST(TimeParts, AreAbsentWhereIdleTimeIsNone) {
 
 TEST(TimeParts, OfManyLayersKeepTheirSum) {
   Analysis data;
-  data.layers = {.count = 8, .timed = 8, .total_ns = 36};
-  for (int64_t ns = 1; ns <= 8; ns++) data.layers->classes["class" + std::to_string(ns)] = ns;
+  auto& layers = data.layers.emplace();
+  layers.count = layers.timed = 8;
+  layers.total_ns = 36;
+  for (int64_t ns = 1; ns <= 8; ns++) layers.classes["class" + std::to_string(ns)] = ns;
   const TimeParts parts = time_parts(data, {});
   EXPECT_EQ(parts.of, WholeKind::kLayers);
   ASSERT_EQ(parts.rows.size(), 6u);
@@ -137,6 +149,24 @@ TEST(Trust, TellsTheWorstFirst) {
   EXPECT_EQ(trust.reasons[0].id, "graph_capture");
 }
 
+TEST(Trust, NamesAFaultWhateverItCounts) {
+  json document = document_with(json::object(), 100);
+  document["capture"]["health"] = {{"damaged_bytes", 4096}, {"time_zone_unknown", 1}};
+  const Trust trust = trust_with(analysis_of_two(), document);
+  ASSERT_EQ(trust.reasons.size(), 1u);
+  EXPECT_EQ(trust.reasons[0].text, "The file has faults, for example damaged_bytes (4,096).");
+}
+
+TEST(Trust, CountsInWordsThatAgree) {
+  Analysis data = analysis_of_two();
+  data.devices[0].untimed = 1;
+  data.clocks.early_starts.record_corruption = 1;
+  const Trust trust = trust_with(data, document_with(json::object(), 100));
+  ASSERT_EQ(trust.reasons.size(), 2u);
+  EXPECT_TRUE(trust.reasons[0].text.starts_with("1 kernel starts before its launch,"));
+  EXPECT_EQ(trust.reasons[1].text, "1 record of device work has no time.");
+}
+
 TEST(Trust, OfAFileWithoutTimesIsPoor) {
   EXPECT_EQ(trust_with({}, document_with(json::object(), 1)).level, TrustLevel::kPoor);
 }
@@ -166,6 +196,32 @@ TEST(Actions, ComeByTheGainThatNoOtherPromises) {
   EXPECT_EQ(*actions[3].gain_ns, 0);
 }
 
+TEST(Actions, KnowNoGainOfTimeThatIsNoPartOfTheWindow) {
+  Analysis data = analysis_of_two();
+  data.findings = {found("step_jitter", 1, 0, 500), found("nothing", 1, 0, 0)};
+  data.findings[1].finding.suggestions = {{.suggestion = 1, .text = "do", .gain_ns = 0}};
+  const auto actions = actions_of(data);
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_EQ(actions[0].rule, "step_jitter");
+  EXPECT_FALSE(actions[0].gain_ns);
+  EXPECT_FALSE(actions[0].share);
+  EXPECT_EQ(actions[0].alone_ns, 500);
+  EXPECT_EQ(gain_words(actions[0]), "gain not known: " + actions[0].gain_ns.reason());
+  EXPECT_EQ(gain_words(actions[1]), "saves nothing of the window");
+}
+
+TEST(Actions, AreOnlyWhatSomebodyCanDo) {
+  Analysis data = analysis_of_two();
+  data.findings = {found("rule", 1, 600, 600), found("rule", 0, 500, 500), found("other", 1, 100, 100)};
+  data.findings[0].finding.suggestions.clear();
+  data.findings[2].finding.suggestions.clear();
+  const auto actions = actions_of(data);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].on, device(0)) << "no suggestion fits the other device";
+  EXPECT_EQ(actions[0].devices, 2);
+  EXPECT_EQ(actions[0].what_to_do, "do");
+}
+
 TEST(Actions, NameARuleOnceOnTheDeviceOfTheLimiter) {
   Analysis data = analysis_of_two();
   data.findings = {found("rule", 0, 600, 600), found("rule", 1, 500, 500)};
@@ -179,7 +235,8 @@ TEST(Actions, NameARuleOnceOnTheDeviceOfTheLimiter) {
 // ---- Rules that could not be asked
 
 TEST(SilentRules, SayWhatToRecordWithTheProfilerAtHand) {
-  Analysis data = analysis_of_two();
+  Analysis data;
+  data.devices = {{.on = device(0)}};
   data.abstentions = {{{"a", 1, "mfu", "no shapes in the source"}, device(0)},
                       {{"b", 1, "mfu", "no shapes in the source"}, device(0)},
                       {{"c", 1, "comm_overlap", "comm_time is 0"}, device(0)}};
@@ -189,6 +246,20 @@ TEST(SilentRules, SayWhatToRecordWithTheProfilerAtHand) {
   EXPECT_EQ(kineto.missing[0].rules, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(silent_rules(data, "nsys").missing.empty()) << "it cannot record shapes";
   EXPECT_FALSE(silent_rules({}, "ncu").count) << "no rule was asked";
+}
+
+TEST(SilentRules, AreThoseThatNoDeviceAnswered) {
+  Analysis data = analysis_of_two();
+  data.abstentions = {{{"a", 1, "mfu", "no shapes in the source"}, device(0)},
+                      {{"b", 1, "mfu", "no shapes in the source"}, device(0)},
+                      {{"b", 1, "mfu", "no shapes in the source"}, device(1)}};
+  const SilentRules rules = silent_rules(data, "kineto");
+  EXPECT_EQ(rules.count, 1);
+  ASSERT_EQ(rules.missing.size(), 1u);
+  EXPECT_EQ(rules.missing[0].rules, std::vector<std::string>{"b"});
+  data.abstentions.pop_back();
+  EXPECT_EQ(silent_rules(data, "kineto").count, 0);
+  EXPECT_FALSE(silent_rules(data, "kineto").reason);
 }
 
 }  // namespace

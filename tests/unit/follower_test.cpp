@@ -9,6 +9,8 @@
 
 #include <numeric>
 #include <random>
+#include <set>
+#include <thread>
 
 #include "base/files.h"
 #include "capture/record/recording_file.h"
@@ -246,6 +248,85 @@ TEST_F(FollowerTest, WhoLooksTooSeldomIsToldSo) {
   expect_closed(*follower);
 }
 
+/// A chunk with one record of thread 0, so many ns after the start.
+void add_record(capture::Segments& segments, RecordKind kind, uint32_t name, int64_t after_ns) {
+  std::string payload;
+  wire::append_bytes(payload, wire::record_head(kind, wire::kScopeWords, name));
+  wire::append_bytes(payload, static_cast<Word>(start_ns + after_ns));
+  segments.add({.kind = ChunkKind::kRecords, .records = 1}, payload);
+}
+
+/// Their ends were in the files that were missed. What comes later is not inside of them.
+TEST_F(FollowerTest, ScopesAreNotOpenForEverIfTheirEndsWereMissed) {
+  auto segments = capture::Segments::create({folder_.path(), 64 << 10, true}).value();
+  segments.define(0, definitions(3));
+  for (int i = 0; i < 3; i++) add_record(segments, RecordKind::kBegin, 3, i);
+  ASSERT_TRUE(segments.flush());
+  const auto follower = follow();
+  follower->catch_up(kLong, never);
+  ASSERT_EQ(follower->open_scopes(), 3u);
+  const auto fill = [&](int pairs) {
+    for (int i = 0; i < pairs; i++) {
+      add_record(segments, RecordKind::kBegin, 1, 100 + 2 * i);
+      add_record(segments, RecordKind::kEnd, 1, 101 + 2 * i);
+      ASSERT_TRUE(segments.flush());
+    }
+  };
+  fill(1000);  // some files, so that the ends are in none that is read
+  for (int i = 0; i < 3; i++) add_record(segments, RecordKind::kEnd, 3, 10'000 + i);
+  fill(1000);
+  follower->catch_up(kLong, never);
+  ASSERT_GT(follower->missed_segments(), 0u);
+  EXPECT_EQ(follower->open_scopes(), 0u);
+  uint64_t on_top = 0;
+  for (const auto& [number, row] : follower->picture().rows()) on_top += row.key.depth == 0 ? row.spans : 0;
+  EXPECT_GT(on_top, 0u);
+}
+
+/// How fast a backlog is read is not how fast the program sets markers.
+TEST_F(FollowerTest, TheRateIsThatOfTheProgramWhileABacklogIsRead) {
+  start_ns -= 100'000'000'000;
+  Program program(1, 3, 10);
+  auto recording = capture::RecordingFile::create(file()).value();
+  recording.add(definitions(3));
+  for (int i = 0; i < 20'000; i++) {
+    const auto piece = program.next(40);
+    recording.add(piece.header, piece.payload);
+  }
+  ASSERT_TRUE(recording.flush());
+  const auto follower = follow();
+  const auto no_time = std::chrono::milliseconds(0);
+  const double most = static_cast<double>(program.records()) / 5;  // it ran for some seconds
+  while (follower->behind_bytes() > 0 || follower->seen() == 0) {
+    follower->catch_up(no_time, never);
+    ASSERT_LT(follower->rate_per_s(), most);
+    std::this_thread::sleep_for(std::chrono::milliseconds(550));
+  }
+  EXPECT_EQ(follower->seen(), program.records());
+  follower->catch_up(kLong, never);
+  EXPECT_LT(follower->rate_per_s(), most);
+}
+
+TEST_F(FollowerTest, WhoOnlyCountsDecodesNothing) {
+  Program program(2, 3, 11);
+  auto segments = capture::Segments::create({folder_.path(), 64 << 10, true}).value();
+  segments.define(0, definitions(3));
+  ASSERT_TRUE(segments.flush());
+  const auto follower = Follower::open({.folder = folder_.path(), .counts_only = true}).value();
+  for (int i = 0; i < 300; i++) {
+    const auto piece = program.next(50);
+    segments.add(piece.header, piece.payload);
+    ASSERT_TRUE(segments.flush());
+    if (i % 10 == 0) follower->catch_up(kLong, never);
+  }
+  follower->catch_up(kLong, never);
+  EXPECT_EQ(follower->seen(), program.records());
+  EXPECT_EQ(follower->recorded(), segments.dump("dump.nlr", "")->records);
+  EXPECT_EQ(follower->processes(), std::set<int64_t>{4242});
+  EXPECT_EQ(follower->picture().followed(), 0u);
+  EXPECT_TRUE(follower->picture().rows().empty());
+}
+
 TEST_F(FollowerTest, MemoryIsBoundedAndWhatLeavesIsCounted) {
   Program program(8, 50, 5);
   auto recording = capture::RecordingFile::create(file()).value();
@@ -378,6 +459,13 @@ TEST_F(FollowerTest, AFolderWithoutARecordingIsNotFound) {
   const auto link = Follower::open({.folder = folder_.path()});
   ASSERT_FALSE(link);
   EXPECT_EQ(link.error().code, ErrorCode::kNotFound);
+}
+
+/// One that cannot be opened is not one that is not there.
+TEST_F(FollowerTest, WhatCannotBeOpenedIsAnError) {
+  const auto closed = Follower::open({.folder = folder_.path() + "/" + std::string(300, 'x')});
+  ASSERT_FALSE(closed);
+  EXPECT_NE(closed.error().code, ErrorCode::kNotFound);
 }
 
 // ---- Beside a recorder

@@ -104,12 +104,27 @@ TEST_F(McpOverHttp, HasAStatusForEveryRefusal) {
 
 TEST_F(McpOverHttp, WaitsWithItsLikes) {
   EXPECT_EQ(endpoint_.cost_of(posted(suite_call("runs"))), ops::Cost::kLight);
-  EXPECT_EQ(endpoint_.cost_of(posted(suite_call("analyze"))), ops::Cost::kHeavy);
+  for (const char* name : {"analyze", "=?base64?YW5hbHl6ZQ==?=", "=?base64?", "no_such_tool"})
+    EXPECT_EQ(endpoint_.cost_of(posted(suite_call(name))), ops::Cost::kHeavy) << name;
   Request old;
   old.body = R"({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "runs"}})";
   EXPECT_EQ(endpoint_.cost_of(old), ops::Cost::kHeavy);
+  old.body = R"({"jsonrpc": "2.0", "id": 1, "method": "tools\/call", "params": {"name": "analyze"}})";
+  EXPECT_EQ(endpoint_.cost_of(old), ops::Cost::kHeavy);
   old.body = R"({"jsonrpc": "2.0", "id": 1, "result": {}})";
   EXPECT_EQ(endpoint_.cost_of(old), ops::Cost::kLight);
+}
+
+TEST_F(McpOverHttp, TrustsHeadersOnlyIfTheyAreHeldAgainstTheBody) {
+  Request request = posted(suite_call("runs"));
+  request.body = suite_call("analyze").dump();
+  for (const char* version : {"", "2025-03-26", "2025-11-25", "2031-01-01"}) {
+    request.headers["mcp-protocol-version"] = version;
+    EXPECT_EQ(endpoint_.cost_of(request), ops::Cost::kHeavy) << version;
+  }
+  request.headers["mcp-protocol-version"] = mcp::kModernVersion;
+  EXPECT_EQ(endpoint_.cost_of(request), ops::Cost::kLight);
+  EXPECT_EQ(answer(request).status, 400);
 }
 
 }  // namespace

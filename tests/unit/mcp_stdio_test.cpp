@@ -1,8 +1,11 @@
 // The protocol by lines: several requests at once, cancelling, lines that are too long, the end of the input.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <string>
 #include <thread>
@@ -107,6 +110,71 @@ TEST(McpStdio, AnswersAllThatWasAskedBeforeTheEnd) {
     seen[answer["id"].get<int>()]++;
   }
   EXPECT_EQ(seen.size(), 50u);
+}
+
+/// More than a pipe holds.
+std::string many_requests() {
+  std::string input;
+  for (int i = 0; i < 100; i++) input += request(i, "tools/list");
+  return input;
+}
+
+TEST(McpStdio, WaitsForAReaderOfAnOutputThatDoesNotWait) {
+  Pipe in, out;
+  ASSERT_EQ(::fcntl(out.ends[1], F_SETFL, O_NONBLOCK), 0);
+  in.write(many_requests());
+  in.close_end(1);
+  size_t lines = 0;
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until it is full
+    std::array<char, 4096> piece{};
+    for (ssize_t size = 0; (size = ::read(out.ends[0], piece.data(), piece.size())) > 0;)
+      lines += static_cast<size_t>(std::count(piece.begin(), piece.begin() + size, '\n'));
+  });
+  Core core;
+  SlowProvider provider;
+  EXPECT_TRUE(serve_stdio(core, provider, {.in = in.ends[0], .out = out.ends[1]}));
+  out.close_end(1);
+  reader.join();
+  EXPECT_EQ(lines, 100u);
+}
+
+TEST(McpStdio, StopsThoughNobodyReads) {
+  Pipe in, out;
+  in.write(many_requests());
+  const auto begin = std::chrono::steady_clock::now();
+  const auto must_stop = [&] { return std::chrono::steady_clock::now() - begin > std::chrono::seconds(1); };
+  Core core;
+  SlowProvider provider;
+  const auto served =
+      serve_stdio(core, provider, {.in = in.ends[0], .out = out.ends[1], .must_stop = must_stop});
+  ASSERT_FALSE(served);
+  EXPECT_EQ(served.error().code, ErrorCode::kIo);
+}
+
+TEST(McpStdio, EndsWhatAClientAskedForThatHasGone) {
+  for (const bool ends_input : {true, false}) {
+    Pipe in, out;
+    in.write(request(1, "tools/call", {{"name", "wait"}}));
+    if (ends_input) in.close_end(1);
+    out.close_end(0);
+    Core core;
+    SlowProvider provider;
+    const auto served = serve_stdio(core, provider, {.in = in.ends[0], .out = out.ends[1]});
+    ASSERT_FALSE(served);
+    EXPECT_EQ(served.error().code, ErrorCode::kIo);
+  }
+}
+
+TEST(McpStdio, NeedsAThread) {
+  Pipe in, out;
+  in.write(request(1, "tools/list"));
+  in.close_end(1);
+  Core core;
+  SlowProvider provider;
+  const auto served = serve_stdio(core, provider, {.in = in.ends[0], .out = out.ends[1], .workers = 0});
+  ASSERT_FALSE(served);
+  EXPECT_EQ(served.error().code, ErrorCode::kUnavailable);
 }
 
 TEST(McpStdio, SaysNothingMoreOfACancelledRequest) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 
@@ -82,6 +83,39 @@ TEST_F(McpTasks, AreCompletedIfTheyWereDoneInSpiteOfIt) {
   });
   (void)tasks_.cancel("me", id_of(handle));
   EXPECT_EQ(after(handle, "working")["status"], "completed");
+}
+
+TEST_F(McpTasks, KeepTheirStatusOnceTheyAreOver) {
+  const Reply ends[] = {json{{"content", 5}}, json{{"isError", true}}, Fault{kInvalidParams, "no"}};
+  for (const Reply& end : ends) {
+    const json handle = begin([&](Call&) { return end; });
+    const json over = after(handle, "working");
+    EXPECT_EQ(std::get<json>(tasks_.cancel("me", id_of(handle))), json::object());
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    (void)tasks_.update("me", id_of(handle), {{"a", {{"n", 1}}}});
+    EXPECT_EQ(state(handle), over);
+  }
+}
+
+TEST_F(McpTasks, SayWhatTheyAskWheneverTheyAsk) {
+  for (int i = 0; i < 30; i++) {
+    const json handle = begin([](Call& call) -> Reply {
+      const std::string round = std::to_string(call.input.size());
+      if (call.input.size() == 15) return json::object();
+      return InputRequired{{{round, {{"method", "x"}}}}, round};
+    });
+    std::atomic<bool> is_over = false;
+    std::thread client([&, id = id_of(handle)] {
+      json answers = json::object();
+      for (int round = 0; round < 15; round++) answers[std::to_string(round)] = json::object();
+      while (!is_over) (void)tasks_.update("me", id, answers);
+    });
+    for (json now = state(handle); !is_over; now = state(handle)) {
+      EXPECT_TRUE(now["status"] != "input_required" || !now["inputRequests"].empty());
+      is_over = now["status"] == "completed";
+    }
+    client.join();
+  }
 }
 
 TEST_F(McpTasks, AskTheirClient) {

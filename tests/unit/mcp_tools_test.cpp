@@ -1,9 +1,11 @@
 // Operations as tools of an agent: what is offered to whom, and how it is described.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
 #include "base/json_schema.h"
+#include "base/text.h"
 #include "mcp/operations/operation_provider.h"
 #include "mcp/operations/prompts.h"
 #include "mcp/operations/resources.h"
@@ -145,21 +147,28 @@ TEST(McpTools, FailAsTypedResults) {
   const std::string text = result["content"][0]["text"];
   EXPECT_TRUE(text.starts_with("not_found: "));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  // A message may have a name of somebody else in it, as an answer may.
+  const ops::Operation& runs = *ops::find_operation("runs");
+  const json answer = answer_result(runs, {.data = {{"runs", json::array()}}}, "none", kReader);
+  EXPECT_EQ(result["_meta"], answer["_meta"]);
+  EXPECT_TRUE(has_part(text, answer["content"][0]["text"].get<std::string>().substr(sizeof("none"))));
 }
 
 // ---- Without a ledger
 
+OperationProvider provider_of(const std::string& ledger_folder) {
+  Offer offer;
+  offer.context = [ledger_folder](const ops::Operation&) {
+    ops::Context context;
+    context.ledger_folder = ledger_folder;
+    return context;
+  };
+  return OperationProvider(std::move(offer));
+}
+
 class McpProvider : public testing::Test {
  protected:
-  OperationProvider provider_{[] {
-    Offer offer;
-    offer.context = [](const ops::Operation&) {
-      ops::Context context;
-      context.ledger_folder = "/proc/nonexistent/ledger";
-      return context;
-    };
-    return offer;
-  }()};
+  OperationProvider provider_ = provider_of("/proc/nonexistent/ledger");
   Call call_;
 };
 
@@ -215,6 +224,39 @@ TEST_F(McpProvider, CompletesNamesOfMetrics) {
   EXPECT_FALSE(done["completion"]["values"].empty());
   const json nothing = std::get<json>(provider_.complete({{"type", 5}}, {{"name", 7}}, call_));
   EXPECT_TRUE(nothing["completion"]["values"].empty());
+}
+
+TEST_F(McpProvider, NamesToolsThatAReaderHas) {
+  const auto names = names_of(tools_for(kReader));
+  const auto parts = split(provider_.info().instructions, '`');
+  for (size_t i = 1; i < parts.size(); i += 2)
+    EXPECT_TRUE(names.contains(parts[i]) || parts[i] == "next") << parts[i];
+}
+
+TEST_F(McpProvider, SaysIfThereAreMoreCompletions) {
+  const json ref = {{"type", "ref/resource"}, {"uri", "neurolens://metric/{metric}"}};
+  const auto completion = [&](const char* begin) {
+    const json argument = {{"name", "metric"}, {"value", begin}};
+    return std::get<json>(provider_.complete(ref, argument, call_))["completion"];
+  };
+  EXPECT_EQ(completion("")["values"].size(), 100u);
+  EXPECT_EQ(completion("")["hasMore"], true);
+  EXPECT_EQ(completion("total_")["hasMore"], false);
+}
+
+TEST(McpLedger, ThatCannotBeReadIsNoEmptyOne) {
+  const std::string ledger = testing::TempDir() + "mcp_unreadable";
+  std::filesystem::create_directories(ledger + "/state.sqlite");  // no file that could be opened
+  OperationProvider provider = provider_of(ledger);
+  Call call;
+  const auto code_of = [](const Reply& reply) { return std::get<Fault>(reply).code; };
+  EXPECT_EQ(code_of(provider.list(Listed::kResources, "", call)), kInternalError);
+  EXPECT_EQ(code_of(provider.read_resource("neurolens://run/abc", call)), kInternalError);
+  EXPECT_EQ(code_of(provider.read_resource("neurolens://run/abc/report", call)), kInternalError);
+  EXPECT_EQ(code_of(provider.read_resource("neurolens://other/abc", call)), kResourceNotFound);
+  const json ref = {{"type", "ref/prompt"}, {"name", "why_is_this_run_slow"}};
+  EXPECT_EQ(code_of(provider.complete(ref, {{"name", "run"}, {"value", ""}}, call)), kInternalError);
+  std::filesystem::remove_all(ledger);
 }
 
 TEST(McpResources, AreNamedByAddresses) {

@@ -3,11 +3,14 @@ import { Link, Redirect, Route, Router, Switch, useLocation, useSearchParams } f
 import { hashLink, useHashPath, useHashSearch } from "./offline/hash_address";
 import { OFFLINE } from "./offline/mode";
 import { NotHerePage } from "./offline/not_here";
+import { Boundary } from "./parts/boundary";
 import { shellWord } from "./parts/copy_as";
+import { Definitions } from "./parts/definitions";
 import { keep, kept } from "./parts/kept";
 import { Keys } from "./parts/keys";
 import { Palette } from "./parts/palette_of_commands";
 import { Reader } from "./parts/reader";
+import { ServerGone } from "./parts/server_gone";
 import { Waiting } from "./parts/state";
 import { RunPage } from "./pages/run";
 import { RunsPage } from "./pages/runs";
@@ -35,6 +38,7 @@ export function App(): ReactNode {
 }
 
 function Shell(): ReactNode {
+  const [path] = useLocation();
   const [theme, setTheme] = useTheme();
   return (
     <>
@@ -62,37 +66,41 @@ function Shell(): ReactNode {
           {theme === "dark" ? "☀" : "☾"}
         </button>
       </header>
-      <Suspense fallback={<Waiting what="Loading the page" />}>
-        <Switch>
-          <Route path="/">
-            <Redirect to="/runs" replace />
-          </Route>
-          <Route path="/runs" component={RunsPage} />
-          <Route path="/runs/:id/timeline">{({ id }) => <TimelinePage key={id} id={id} />}</Route>
-          <Route path="/runs/:id/:tab?">{({ id, tab }) => <RunPage key={id} id={id} tab={tab} />}</Route>
-          <Route path="/compare" component={ComparePage} />
-          <Route path="/trend" component={TrendPage} />
-          <Route path="/outliers" component={OutliersPage} />
-          <Route path="/similar" component={SimilarPage} />
-          <Route path="/rules">{() => <RulesPage />}</Route>
-          <Route path="/rules/:id">{({ id }) => <RulesPage id={id} />}</Route>
-          <Route path="/flame" component={FlamePage} />
-          <Route path="/sql" component={SqlPage} />
-          <Route path="/live">{() => <LivePage />}</Route>
-          <Route path="/live/:recording">{({ recording }) => <LivePage recording={recording} />}</Route>
-          <Route path="/system" component={SystemPage} />
-          <Route>
-            <main id="main" data-ready="true">
-              <h1>There is no such page</h1>
-              <p>
-                <Link href="/runs">All runs</Link>
-              </p>
-            </main>
-          </Route>
-        </Switch>
-      </Suspense>
+      {OFFLINE ? null : <ServerGone />}
+      <Boundary path={path}>
+        <Suspense fallback={<Waiting what="Loading the page" />}>
+          <Switch>
+            <Route path="/">
+              <Redirect to="/runs" replace />
+            </Route>
+            <Route path="/runs" component={RunsPage} />
+            <Route path="/runs/:id/timeline">{({ id }) => <TimelinePage key={id} id={id} />}</Route>
+            <Route path="/runs/:id/:tab?">{({ id, tab }) => <RunPage key={id} id={id} tab={tab} />}</Route>
+            <Route path="/compare" component={ComparePage} />
+            <Route path="/trend" component={TrendPage} />
+            <Route path="/outliers" component={OutliersPage} />
+            <Route path="/similar" component={SimilarPage} />
+            <Route path="/rules">{() => <RulesPage />}</Route>
+            <Route path="/rules/:id">{({ id }) => <RulesPage id={id} />}</Route>
+            <Route path="/flame" component={FlamePage} />
+            <Route path="/sql" component={SqlPage} />
+            <Route path="/live">{() => <LivePage />}</Route>
+            <Route path="/live/:recording">{({ recording }) => <LivePage recording={recording} />}</Route>
+            <Route path="/system" component={SystemPage} />
+            <Route>
+              <main id="main" data-ready="true">
+                <h1>There is no such page</h1>
+                <p>
+                  <Link href="/runs">All runs</Link>
+                </p>
+              </main>
+            </Route>
+          </Switch>
+        </Suspense>
+      </Boundary>
       <Keys />
       <Palette />
+      <Definitions />
     </>
   );
 }

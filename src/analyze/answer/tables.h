@@ -29,6 +29,7 @@ struct KernelAnswer {
   std::optional<double> share = {};
   int64_t longest_ns = 0;
   int64_t longest_row = 0;
+  std::string longest_table = {};
   int64_t exposed_ns = 0;
   std::optional<double> exposed_share = {};
 
@@ -47,6 +48,7 @@ struct KernelAnswer {
                       field("share", &K::share, "share of the sum of all kernels and copies of the device"),
                       field("longest_ns", &K::longest_ns, "longest call, not clipped"),
                       field("longest_row", &K::longest_row, "row of that call in its table"),
+                      field("longest_table", &K::longest_table, "that table: kernels, copies or spans"),
                       field("exposed_ns", &K::exposed_ns, "time in which nothing else ran on the device"),
                       field("exposed_share", &K::exposed_share, "of total_ns")};
   }

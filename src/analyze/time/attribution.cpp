@@ -162,6 +162,7 @@ std::vector<KernelRow> kernel_rows(const Timeline& run, const Device& device, co
     if (work.end - work.start <= row.longest_ns) return;
     row.longest_ns = work.end - work.start;
     row.longest_row = work.row;
+    row.longest_table = work.table;
   });
   ExposureSweep(device, window).run([&](const Work& work, int64_t ns) {
     if (ns > 0) row_of(work).exposed_ns += ns;

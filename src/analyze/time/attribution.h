@@ -31,6 +31,7 @@ struct KernelRow {
   int64_t calls = 0;
   int64_t longest_ns = -1;  ///< of one call, not clipped
   uint32_t longest_row = 0;
+  WorkTable longest_table = WorkTable::kKernels;  ///< that longest_row is of; work may be spans
 };
 /// Kernels and copies of the window, by total, then name.
 std::vector<KernelRow> kernel_rows(const Timeline& run, const Device& device, const IntervalSet& window);

@@ -65,7 +65,7 @@ constexpr std::array<Described, kIdleCauses> kCauses = {{
      Metric::idle_host_other_time},
     {"launch", "launch latency: the launch was called, but the work has not started yet",
      Metric::idle_launch_time},
-    {"turnaround", "short gaps between kernels that were queued in time", Metric::idle_turnaround_time},
+    {"turnaround", "short gaps between back-to-back kernels", Metric::idle_turnaround_time},
     {"wait", "the device is idle while a stream waits for an event or another stream",
      Metric::idle_wait_time},
     {"queued", "work was queued but did not start; the file does not tell why", Metric::idle_queued_time},

@@ -3,14 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/files.h"
 
 namespace nl::capture {
 namespace {
 
-constexpr const char* kRecordingName = "recording.nlr";
-constexpr const char* kSegmentStart = "flight-";
+constexpr std::string_view kSegmentStart = "flight-", kSegmentEnd = ".nlr";
 constexpr int64_t kEndingBytes = 64 << 10;  ///< of the limit, for losses and the end
 
 /// The chunks of a file that is a recording itself.
@@ -40,6 +40,19 @@ Result<void> write_ending(RecordingFile& file, const std::string& chunks, uint64
 
 }  // namespace
 
+std::string segment_name(int number) {
+  return std::string(kSegmentStart) + std::to_string(number) + std::string(kSegmentEnd);
+}
+
+std::optional<int> segment_number(std::string_view name) {
+  if (!name.starts_with(kSegmentStart) || !name.ends_with(kSegmentEnd)) return std::nullopt;
+  int number = 0;
+  const char* const end = name.data() + name.size() - kSegmentEnd.size();
+  const auto parsed = std::from_chars(name.data() + kSegmentStart.size(), end, number);
+  const bool is_number = parsed.ec == std::errc() && parsed.ptr == end && number >= 0;
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
 Result<Segments> Segments::create(const SegmentOptions& options) {
   Segments segments(options);
   NL_CHECK(segments.start_file());
@@ -47,8 +60,7 @@ Result<Segments> Segments::create(const SegmentOptions& options) {
 }
 
 Result<void> Segments::start_file() {
-  const std::string name =
-      options_.is_flight_recorder ? kSegmentStart + std::to_string(next_++) + ".nlr" : kRecordingName;
+  const std::string name = options_.is_flight_recorder ? segment_name(next_++) : kRecordingName;
   NL_TRY(RecordingFile file, RecordingFile::create(options_.folder + "/" + name));
   files_.push_back({std::move(file)});
   for (const auto& [process, chunks] : definitions_) files_.back().file.add(chunks);
@@ -58,7 +70,7 @@ Result<void> Segments::start_file() {
 Result<Segments> Segments::reopen(const std::string& folder, const RecordingFile::Visit& visit) {
   std::map<int, std::string> parts;  // in the order of their numbers
   for (const auto& name : list_folder(folder)) {
-    if (name.starts_with(kSegmentStart)) parts[std::atoi(name.c_str() + strlen(kSegmentStart))] = name;
+    if (const auto number = segment_number(name)) parts[*number] = name;
   }
   Segments segments({folder, INT64_MAX, !parts.empty()});
   if (parts.empty()) parts[0] = kRecordingName;

@@ -4,13 +4,21 @@
 // One thread.
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "capture/record/recording_file.h"
 
 namespace nl::capture {
+
+/// The one file of a recording, and what a flight recorder has made of its files in the end.
+inline constexpr char kRecordingName[] = "recording.nlr";
+/// Files of a flight recorder count up.
+std::string segment_name(int number);
+std::optional<int> segment_number(std::string_view name);
 
 struct SegmentOptions {
   std::string folder;

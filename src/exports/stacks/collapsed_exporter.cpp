@@ -5,7 +5,7 @@
 #include "exports/stacks/folded_text.h"
 #include "exports/stacks/run_stacks.h"
 
-namespace nl::exports {
+namespace nl::exports::collapsed_exporter {
 namespace {
 
 Result<ExportReport> write_collapsed(const ExportCall& call) {
@@ -19,10 +19,10 @@ Result<ExportReport> write_collapsed(const ExportCall& call) {
 
 }  // namespace
 
-const Exporter& exporter_collapsed() {
+const Exporter& exporter() {
   static constexpr Exporter kCollapsed{"collapsed", "flamegraph.pl, inferno-flamegraph, speedscope.app",
                                        write_collapsed};
   return kCollapsed;
 }
 
-}  // namespace nl::exports
+}  // namespace nl::exports::collapsed_exporter

@@ -22,7 +22,7 @@
 #include "exports/stacks/stack_rows.h"
 #include "exports/window_cut.h"
 
-namespace nl::exports {
+namespace nl::exports::otlp_exporter {
 namespace {
 
 /// The receiver of the collector refuses lines from 1 MiB on, unless it is told otherwise.
@@ -409,10 +409,10 @@ Result<ExportReport> write_otlp(const ExportCall& call) {
 
 }  // namespace
 
-const Exporter& exporter_otlp() {
+const Exporter& exporter() {
   static constexpr Exporter kOtlp{"otlp", "the OpenTelemetry Collector (otlp_json_file), Jaeger: upload",
                                   write_otlp};
   return kOtlp;
 }
 
-}  // namespace nl::exports
+}  // namespace nl::exports::otlp_exporter

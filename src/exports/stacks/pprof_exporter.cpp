@@ -11,7 +11,7 @@
 #include "exports/stacks/run_stacks.h"
 #include "exports/stacks/stack_rows.h"
 
-namespace nl::exports {
+namespace nl::exports::pprof_exporter {
 namespace {
 
 constexpr size_t kPprofPiece = 1 << 16;
@@ -213,9 +213,9 @@ Result<ExportReport> write_pprof(const ExportCall& call) {
 
 }  // namespace
 
-const Exporter& exporter_pprof() {
+const Exporter& exporter() {
   static constexpr Exporter kPprof{"pprof", "go tool pprof -http=: FILE", write_pprof};
   return kPprof;
 }
 
-}  // namespace nl::exports
+}  // namespace nl::exports::pprof_exporter

@@ -13,7 +13,7 @@
 #include "exports/stacks/stack_rows.h"
 #include "exports/window_cut.h"
 
-namespace nl::exports {
+namespace nl::exports::speedscope_exporter {
 namespace {
 
 constexpr size_t kSpeedscopePiece = 1 << 16;
@@ -327,10 +327,10 @@ Result<ExportReport> write_speedscope(const ExportCall& call) {
 
 }  // namespace
 
-const Exporter& exporter_speedscope() {
+const Exporter& exporter() {
   static constexpr Exporter kSpeedscope{"speedscope", "https://www.speedscope.app, or npx speedscope FILE",
                                         write_speedscope};
   return kSpeedscope;
 }
 
-}  // namespace nl::exports
+}  // namespace nl::exports::speedscope_exporter

@@ -17,7 +17,7 @@
 #include "exports/timeline/trace_rows.h"
 #include "exports/timeline/trace_tracks.h"
 
-namespace nl::exports {
+namespace nl::exports::chrome_exporter {
 namespace {
 
 constexpr size_t kChromePieceBytes = 1 << 16;
@@ -517,10 +517,10 @@ Result<ExportReport> write_chrome(const ExportCall& call) {
 
 }  // namespace
 
-const Exporter& exporter_chrome() {
+const Exporter& exporter() {
   static constexpr Exporter kExporter{"chrome", "chrome://tracing, https://ui.perfetto.dev, neurolens import",
                                       write_chrome};
   return kExporter;
 }
 
-}  // namespace nl::exports
+}  // namespace nl::exports::chrome_exporter

@@ -16,7 +16,7 @@
 #include "exports/timeline/trace_rows.h"
 #include "exports/timeline/trace_tracks.h"
 
-namespace nl::exports {
+namespace nl::exports::perfetto_exporter {
 namespace {
 
 // Numbers of tracks in the file, apart from each other. A run has at most 2^20 tracks.
@@ -385,9 +385,9 @@ Result<ExportReport> write_perfetto(const ExportCall& call) {
 
 }  // namespace
 
-const Exporter& exporter_perfetto() {
+const Exporter& exporter() {
   static constexpr Exporter kExporter{"perfetto", "https://ui.perfetto.dev, trace_processor", write_perfetto};
   return kExporter;
 }
 
-}  // namespace nl::exports
+}  // namespace nl::exports::perfetto_exporter

@@ -60,6 +60,16 @@ mcp::Arrival arrival_of(const Request& request, const Caller& caller) {
   return arrival;
 }
 
+/// For the revision that refuses a request whose headers do not say what its body says.
+ops::Cost cost_by_headers(const Request& request) {
+  const std::string_view method = trimmed(request.header("mcp-method"));
+  if (method == "resources/read") return ops::Cost::kHeavy;
+  if (method != "tools/call") return ops::Cost::kLight;
+  const auto name = mcp::meant_by(trimmed(request.header("mcp-name")));
+  const auto* const operation = name ? ops::find_operation(*name) : nullptr;
+  return operation == nullptr ? ops::Cost::kHeavy : operation->cost;
+}
+
 bool may_take_long(const mcp::Messages& messages) {
   return std::any_of(messages.all.begin(), messages.all.end(), [](const mcp::ReadMessage& one) {
     const auto* const message = std::get_if<mcp::Message>(&one);
@@ -158,16 +168,13 @@ Response McpEndpoint::answer(const Request& request, const Caller& caller) const
 }
 
 ops::Cost McpEndpoint::cost_of(const Request& request) const {
-  const std::string_view method = trimmed(request.header("mcp-method"));
-  if (method == "tools/call") {
-    const auto* const operation = ops::find_operation(trimmed(request.header("mcp-name")));
-    return operation == nullptr ? ops::Cost::kLight : operation->cost;
-  }
-  // The thread of the connections asks this, of anybody's bytes: it must not read them all.
-  const std::string_view begin = std::string_view(request.body).substr(0, kBytesLookedAt);
-  const bool is_call = begin.size() < request.body.size() || has_part(begin, "\"tools/call\"") ||
-                       has_part(begin, "\"resources/read\"");
-  return is_call ? ops::Cost::kHeavy : ops::Cost::kLight;
+  if (trimmed(request.header("mcp-protocol-version")) == mcp::kModernVersion) return cost_by_headers(request);
+  // The thread of the connections asks this, of anybody's bytes: it must not read them all. A text with a
+  // backslash may spell a method in another way.
+  const std::string_view text = request.body;
+  const bool may_be_heavy = text.size() > kBytesLookedAt || has_part(text, "tools/call") ||
+                            has_part(text, "resources/read") || has_part(text, "\\");
+  return may_be_heavy ? ops::Cost::kHeavy : ops::Cost::kLight;
 }
 
 }  // namespace nl::http

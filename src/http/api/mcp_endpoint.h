@@ -36,7 +36,8 @@ class McpEndpoint {
       : providers_(std::move(providers)), core_(std::make_shared<mcp::Core>()) {}
 
   Response answer(const Request& request, const Caller& caller) const;
-  /// Told by the headers, and by the text of the body where a client of 2025 sends none.
+  /// Told by the headers in the revision that holds them against the body, else by the text of the body. What
+  /// is not sure is heavy.
   ops::Cost cost_of(const Request& request) const;
 
  private:

@@ -4,9 +4,10 @@
 // Any thread.
 
 #include <functional>
-#include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/result.h"
 #include "mcp/operations/tools.h"
 #include "mcp/provider.h"
 #include "ops/operation.h"
@@ -39,9 +40,8 @@ class OperationProvider : public Provider {
  private:
   ops::Context context_of(const ops::Operation& operation, Call& call) const;
   Reply run_tool(const ops::Operation& operation, nlohmann::json arguments, Call& call) const;
-  /// Of what reads and names no file, whoever asks; an error becomes nothing.
-  std::optional<ops::Outcome> asked(std::string_view operation, const nlohmann::json& parameters,
-                                    Call& call) const;
+  /// Of what reads and names no file, whoever asks.
+  Result<ops::Outcome> asked(std::string_view operation, const nlohmann::json& parameters, Call& call) const;
   Reply resource_text(const std::string& uri, std::string_view operation, const nlohmann::json& parameters,
                       bool as_text, Call& call) const;
   Reply runs_as_resources(const std::string& cursor, Call& call) const;

@@ -34,7 +34,7 @@ constexpr Prompt kPrompts[] = {
      R"(Find out why the run {run} is slow.
 1. Call `triage` with run={run}. If its trust is not good, say so first, with the reasons. If it is poor, stop: the run must be recorded again.
 2. Call `explain` with run={run} and the finding of the first action. Check that its evidence supports it.
-3. Call `suggest` with run={run}. Its gains do not overlap, so they may be added.
+3. Call `suggest` with run={run}. Gains of the same device do not overlap and may be added; those of different devices or ranks may not.
 4. If a figure needs a closer look, call `analyze` with run={run}, or `query` with one SELECT; `schema` lists the tables.
 End with: what limits the run, how sure that is, and at most three things to try, the most promising first.)"},
     {"make_this_faster", "Improve a program step by step: measure, change one thing, compare, keep or revert",

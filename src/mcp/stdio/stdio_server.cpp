@@ -1,16 +1,20 @@
 #include "mcp/stdio/stdio_server.h"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,25 +28,45 @@ namespace {
 using nlohmann::json;
 using Flag = std::shared_ptr<std::atomic<bool>>;
 
+constexpr int kLookForRoomEveryMs = 500;
+
 /// Lines that several threads write, each in one piece.
 class LineWriter {
  public:
-  explicit LineWriter(int fd) : fd_(fd) {}
+  LineWriter(int fd, const std::function<bool()>& must_stop) : fd_(fd), must_stop_(must_stop) {}
 
   void write(const json& message) {
     const std::string line = line_of(message) + "\n";
     const std::lock_guard lock(mutex_);
-    for (size_t done = 0; done < line.size() && !has_failed_;) {
-      const ssize_t got = ::write(fd_, line.data() + done, line.size() - done);
-      if (got > 0) done += static_cast<size_t>(got);
-      has_failed_ = got < 0 && errno != EINTR;
+    for (std::string_view rest = line; !rest.empty() && has_room();) {
+      const ssize_t got = ::write(fd_, rest.data(), std::min<size_t>(rest.size(), PIPE_BUF));
+      if (got > 0) rest.remove_prefix(static_cast<size_t>(got));
+      if (got < 0 && errno != EINTR && errno != EAGAIN) has_failed_ = true;
     }
+  }
+  /// Notices a client that has gone, also while no call writes anything.
+  void look() {
+    pollfd output{fd_, 0, 0};
+    if (::poll(&output, 1, 0) > 0) has_failed_ = true;
   }
   /// The client does not read any more.
   bool has_failed() const { return has_failed_; }
 
  private:
+  /// Waits until PIPE_BUF bytes can be written at once: a write that waits would hear no signal, and
+  /// O_NONBLOCK would also change the output of others who share it. False: nobody reads any more.
+  bool has_room() {
+    while (!has_failed_) {
+      pollfd output{fd_, POLLOUT, 0};
+      const int ready = ::poll(&output, 1, kLookForRoomEveryMs);
+      if (ready > 0) return true;  // maybe for an error, which the write then says
+      if ((ready == 0 && must_stop_()) || (ready < 0 && errno != EINTR)) has_failed_ = true;
+    }
+    return false;
+  }
+
   const int fd_;
+  const std::function<bool()>& must_stop_;
   std::mutex mutex_;
   std::atomic<bool> has_failed_ = false;
 };
@@ -100,6 +124,12 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
+  /// Fewer than were wanted are enough; without any, what is put in would wait for ever.
+  bool has_threads() const {
+    return std::any_of(threads_.begin(), threads_.end(),
+                       [](const CheckedThread& thread) { return thread.is_started(); });
+  }
+
   void put(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
@@ -145,20 +175,26 @@ class Pool {
 class StdioServer {
  public:
   StdioServer(Core& core, Provider& provider, const StdioOptions& options)
-      : core_(core), provider_(provider), options_(options), writer_(options.out), pool_(options.workers) {}
+      : core_(core),
+        provider_(provider),
+        options_(options),
+        writer_(options.out, options.must_stop),
+        pool_(options.workers) {}
 
   Result<void> serve() {
+    if (!pool_.has_threads())
+      return Error{ErrorCode::kUnavailable, "no thread can be started",
+                   "allow this user more processes (ulimit -u)"};
     LineReader reader(options_.in, kMostMessageBytes);
-    const auto must_stop = [&] { return options_.must_stop() || writer_.has_failed(); };
     Result<void> ended;
     for (;;) {
-      auto line = reader.next(must_stop);
+      auto line = reader.next([this] { return must_stop(); });
       if (!line) ended = line.error();
       if (!line || !*line) break;
       take(**line);
     }
-    core_.end();
     if (must_stop()) running_.cancel_all();
+    core_.end();
     stop_when_asked();
     pool_.finish();
     if (writer_.has_failed()) return Error{ErrorCode::kIo, "the client does not read any more"};
@@ -166,10 +202,15 @@ class StdioServer {
   }
 
  private:
+  bool must_stop() {
+    if (running_.size() > 0) writer_.look();
+    return options_.must_stop() || writer_.has_failed();
+  }
+
   /// What still runs after the end of the input can be stopped, too.
   void stop_when_asked() {
     while (running_.size() > 0) {
-      if (options_.must_stop() || writer_.has_failed()) running_.cancel_all();
+      if (must_stop()) running_.cancel_all();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }

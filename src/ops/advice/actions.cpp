@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/number_text.h"
+#include "ops/advice/time_parts.h"
 #include "ops/text/figure_text.h"
 #include "report/device_label.h"
 
@@ -18,37 +19,40 @@ using analyze::FindingOnDevice;
 using analyze::FindingSuggestion;
 
 /// The suggestion that saves most; the first one if none says how much.
-const FindingSuggestion* best_of(const std::vector<FindingSuggestion>& suggestions) {
-  const FindingSuggestion* best = nullptr;
+const FindingSuggestion& best_of(const std::vector<FindingSuggestion>& suggestions) {
+  const FindingSuggestion* best = &suggestions.front();
   for (const FindingSuggestion& one : suggestions) {
-    if (best == nullptr || one.gain_ns.value_or(0) > best->gain_ns.value_or(0)) best = &one;
+    if (one.gain_ns.value_or(0) > best->gain_ns.value_or(0)) best = &one;
   }
-  return best;
+  return *best;
 }
 
 /// Without its gain.
-Action action_of(const FindingOnDevice& found, const FindingSuggestion* suggestion) {
+Action action_of(const FindingOnDevice& found, const FindingSuggestion& suggestion) {
   const auto& [finding, on] = found;
   Action action{.on = on,
                 .rule = finding.rule,
+                .suggestion = suggestion.suggestion,
                 .title = finding.title,
+                .what_to_do = suggestion.text,
+                .at_most = suggestion.at_most,
+                .alone_ns = suggestion.gain_ns.optional(),
                 .shared_with = finding.shared_with,
                 .at_stake_ns = finding.at_stake_ns,
                 .confidence = finding.confidence,
                 .proof = finding.proof};
-  if (!finding.evidence.empty()) action.because = evidence_sentence(finding.evidence.front());
-  if (suggestion == nullptr) return action;
-  action.suggestion = suggestion->suggestion;
-  action.what_to_do = suggestion->text;
-  action.at_most = suggestion->at_most;
-  action.alone_ns = suggestion->gain_ns.optional();
+  if (!finding.evidence.empty()) action.because = evidence_text(finding.evidence.front());
   return action;
 }
 
-void add_gain(Action& action, int64_t promised_ns, const FindingSuggestion* suggestion, int64_t window_ns) {
-  if (!action.alone_ns) {
-    const std::string reason = suggestion == nullptr ? "" : suggestion->gain_ns.reason();
-    action.gain_ns = Absent{reason.empty() ? "the metrics cannot tell what it would save" : reason};
+void add_gain(Action& action, int64_t promised_ns, const FindingSuggestion& suggestion, int64_t window_ns) {
+  if (!suggestion.gain_ns) {
+    action.gain_ns = Absent{suggestion.gain_ns.reason()};
+    return;
+  }
+  // Time of steps, for example, or of collectives beside which kernels run: the budget has none to promise.
+  if (promised_ns == 0 && *suggestion.gain_ns > 0 && action.shared_with.empty()) {
+    action.gain_ns = Absent{"its time is not a separate part of the window, so other gains may include it"};
     return;
   }
   const int64_t gain = std::min(promised_ns, *action.alone_ns);
@@ -57,16 +61,10 @@ void add_gain(Action& action, int64_t promised_ns, const FindingSuggestion* sugg
   if (window_ns > 0) action.share = static_cast<double>(gain) / static_cast<double>(window_ns);
 }
 
-bool has_several_ranks(const Analysis& data) {
-  return std::any_of(data.devices.begin(), data.devices.end(), [&](const analyze::DeviceAnswer& device) {
-    return device.on.rank != data.devices.front().on.rank;
-  });
-}
-
 /// The device that the limiter is about goes before others, so that gains of one device stand together. The
 /// limiter of a job is about all its ranks: there the rank with the most at stake stays.
 bool is_better(const FindingOnDevice& a, const FindingOnDevice& b, const Analysis& data) {
-  if (data.limiters.empty() || has_several_ranks(data)) return false;
+  if (data.limiters.empty() || mean_of_devices(data)) return false;
   const analyze::DeviceName& main = data.limiters.front().on;
   return a.on == main && !(b.on == main);
 }
@@ -87,17 +85,9 @@ bool comes_before(const Action& a, const Action& b) {
 
 }  // namespace
 
-std::string evidence_sentence(const analyze::FindingEvidence& evidence) {
-  std::string text = evidence.text;
-  if (text.ends_with('.')) text.pop_back();
-  if (!evidence.value) return text + ": not known, " + evidence.value.reason() + ".";
-  if (evidence.unit == "count") return fmt::format("{}: {:.5g}.", text, *evidence.value);
-  const std::string unit = evidence.unit.empty() ? "ratio" : evidence.unit;
-  return text + ": " + figure_text(*evidence.value, unit) + ".";
-}
-
 std::string gain_words(const Action& action) {
   if (!action.gain_ns) return "gain not known: " + action.gain_ns.reason();
+  if (*action.gain_ns == 0 && action.shared_with.empty()) return "saves nothing of the window";
   if (*action.gain_ns == 0)
     return fmt::format("saves nothing beyond {}", fmt::join(action.shared_with, ", "));
   return fmt::format("saves {}{}{}", action.at_most ? "at most " : "about ", duration_text(*action.gain_ns),
@@ -113,18 +103,20 @@ std::vector<Action> actions_of(const Analysis& data) {
   std::vector<const FindingOnDevice*> chosen;  // one of each rule, in the order of the findings
   std::map<std::string, int64_t> devices;
   for (const FindingOnDevice& found : data.findings) {
-    if (devices[found.finding.rule]++ == 0) {
-      chosen.push_back(&found);
-      continue;
-    }
+    devices[found.finding.rule]++;
+    if (found.finding.suggestions.empty()) continue;  // none fits this device
     const auto same = std::find_if(chosen.begin(), chosen.end(), [&](const FindingOnDevice* one) {
       return one->finding.rule == found.finding.rule;
     });
-    if (is_better(found, **same, data)) *same = &found;
+    if (same == chosen.end()) {
+      chosen.push_back(&found);
+    } else if (is_better(found, **same, data)) {
+      *same = &found;
+    }
   }
   std::vector<Action> actions;
   for (const FindingOnDevice* found : chosen) {
-    const FindingSuggestion* best = best_of(found->finding.suggestions);
+    const FindingSuggestion& best = best_of(found->finding.suggestions);
     Action action = action_of(*found, best);
     action.devices = devices[action.rule];
     add_gain(action, found->finding.promised_ns, best, data.window.total_ns);

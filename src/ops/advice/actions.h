@@ -33,7 +33,7 @@ struct Action {
     using A = Action;
     return std::tuple{
         field("rule", &A::rule, "rule that found it"),
-        field("suggestion", &A::suggestion, "number of the rule's suggestion, from 1; 0: it has none"),
+        field("suggestion", &A::suggestion, "number of the rule's suggestion, from 1"),
         field("title", &A::title, "what was found"),
         field("do", &A::what_to_do, "what to do about it"),
         field_known("gain_ns", &A::gain_ns,
@@ -53,12 +53,9 @@ struct Action {
   }
 };
 
-/// The largest gain first; then those without a gain, the most time at stake first; last those whose time
-/// others promise already.
+/// A finding of which no suggestion fits the device is none. The largest gain first; then those without a
+/// gain, the most time at stake first; last those whose time others promise already.
 std::vector<Action> actions_of(const analyze::Analysis& analysis);
-
-/// "Share of the window in which …: 41.5 %."
-std::string evidence_sentence(const analyze::FindingEvidence& evidence);
 
 /// "saves at most 1.2 ms (34.5 % of the window)"; of an action without a gain: that it is not known.
 std::string gain_words(const Action& action);

@@ -18,7 +18,6 @@ using analyze::Analysis;
 using analyze::DeviceAnswer;
 using analyze::Metric;
 
-constexpr size_t kMostRowsBehind = 5;
 constexpr char kNoRun[] = "no run was given";
 constexpr char kNoDevice[] = "the run has no time line of a device or of ops";
 
@@ -28,92 +27,6 @@ const DeviceAnswer* main_device(const Analysis& data) {
     if (!data.limiters.empty() && device.on == data.limiters.front().on) return &device;
   }
   return data.devices.empty() ? nullptr : &data.devices.front();
-}
-
-std::string value_words(double value, std::string_view unit) {
-  if (unit == "count" || unit == "1") return fmt::format("{:.10g}", value);
-  return figure_text(value, std::string(unit));
-}
-
-// ---- Rows that a metric is made of
-
-enum class Behind { kGaps, kCopies, kCommunication, kClass, kKernels };
-
-Behind behind(std::string_view metric) {
-  const auto has = [&](std::string_view part) { return metric.find(part) != std::string_view::npos; };
-  if (metric.starts_with("idle_") || has("gap")) return Behind::kGaps;
-  if (has("_kernel_time")) return Behind::kClass;
-  if (has("copy") || has("h2d") || has("d2h") || has("d2d") || has("pageable")) return Behind::kCopies;
-  if (has("comm") || has("collective")) return Behind::kCommunication;
-  return Behind::kKernels;
-}
-
-std::vector<ExplainedRow> gaps_of(const DeviceAnswer& device) {
-  std::vector<ExplainedRow> rows;
-  for (const analyze::GapAnswer& gap : device.longest_gaps) {
-    ExplainedRow row{.on = device.on, .kind = "gap", .name = gap.cause, .time_ns = gap.dur_ns};
-    row.start_ns = gap.start_ns;
-    if (gap.next_table && gap.next_row) row.row = fmt::format("{}:{}", *gap.next_table, *gap.next_row);
-    row.text = gap.host_span ? "the host was in " + *gap.host_span : "nothing says what the host did";
-    rows.push_back(std::move(row));
-    if (rows.size() == kMostRowsBehind) break;
-  }
-  return rows;
-}
-
-bool is_behind(const analyze::KernelAnswer& kernel, Behind kind, std::string_view metric) {
-  const std::string_view op_class = op_class_name(kernel.op_class);
-  if (kind == Behind::kCopies) return kernel.is_copy;
-  if (kernel.is_copy) return false;
-  if (kind == Behind::kCommunication) return op_class == "communication";
-  if (kind == Behind::kClass) return metric == std::string(op_class) + "_kernel_time";
-  return true;
-}
-
-std::vector<ExplainedRow> kernels_of(const Analysis& data, const DeviceAnswer& device, Behind kind,
-                                     std::string_view metric) {
-  std::vector<ExplainedRow> rows;
-  for (const analyze::KernelAnswer& one : data.top_kernels) {
-    if (!(one.on == device.on) || !is_behind(one, kind, metric)) continue;
-    rows.push_back({.on = one.on,
-                    .kind = one.is_copy ? "copy" : "kernel",
-                    .name = one.name,
-                    .time_ns = one.total_ns,
-                    .calls = one.calls,
-                    .share = one.share,
-                    .row = fmt::format("{}:{}", one.is_copy ? "copies" : "kernels", one.longest_row),
-                    .text = "share of the device's kernels and copies; the row is the longest call"});
-    if (rows.size() == kMostRowsBehind) break;
-  }
-  return rows;
-}
-
-/// Ops of a host, which has no kernels.
-std::vector<ExplainedRow> ops_of(const Analysis& data, const DeviceAnswer& device) {
-  std::vector<ExplainedRow> rows;
-  for (const analyze::OpAnswer& one : data.top_ops) {
-    if (!one.on || !(*one.on == device.on) || rows.size() == kMostRowsBehind) continue;
-    rows.push_back({.on = one.on,
-                    .kind = "op",
-                    .name = one.name,
-                    .time_ns = one.time_ns(),
-                    .calls = one.calls,
-                    .share = one.share,
-                    .text = "own time, share of the sum of all ops"});
-  }
-  return rows;
-}
-
-std::vector<ExplainedRow> rows_behind(const Analysis& data, const DeviceAnswer& device,
-                                      const std::vector<Metric>& metrics) {
-  for (const Metric metric : metrics) {
-    const std::string_view id = analyze::metric_info(metric).id;
-    const Behind kind = behind(id);
-    auto rows = kind == Behind::kGaps ? gaps_of(device) : kernels_of(data, device, kind, id);
-    if (rows.empty() && device.is_host()) rows = ops_of(data, device);
-    if (!rows.empty()) return rows;
-  }
-  return {};
 }
 
 // ---- Metrics
@@ -144,7 +57,8 @@ std::string metric_here(Metric metric, const DeviceAnswer& device, const Analysi
   const Known<double>& value = device.metrics.get(metric);
   const std::string on = on_words(device.on, data);
   if (!value) return fmt::format("{} is absent{}: {}", info.id, on, value.reason());
-  std::string out = fmt::format("{} is {}{}", info.id, value_words(*value, info.unit), on);
+  std::string out =
+      fmt::format("{} is {}{}", info.id, figure_text_of(info.id, *value, std::string(info.unit)), on);
   if (info.unit == "ns" && data.window.total_ns > 0 && *value <= static_cast<double>(data.window.total_ns))
     out +=
         fmt::format(", {} of the window", percent_text(*value / static_cast<double>(data.window.total_ns)));
@@ -252,6 +166,16 @@ const DeviceAnswer* device_of(const Analysis& data, const analyze::DeviceName& o
   return found == data.devices.end() ? nullptr : &*found;
 }
 
+/// Of the first metric of the time at stake that has any.
+std::vector<ExplainedRow> rows_at_stake(const Analysis& data, const DeviceAnswer& device,
+                                        const analyze::Rule& rule) {
+  for (const Metric metric : rule.at_stake.needed()) {
+    auto rows = rows_behind(data, device, metric);
+    if (!rows.empty()) return rows;
+  }
+  return {};
+}
+
 void add_rule_here(Explained& out, const analyze::Rule& rule, const NamedAnalysis& done) {
   const Analysis& data = done.analysis.data;
   set_run(out, done);
@@ -261,7 +185,7 @@ void add_rule_here(Explained& out, const analyze::Rule& rule, const NamedAnalysi
   if (found != nullptr) {
     device = device_of(data, found->on);
     add_finding(out, *found);
-    if (device != nullptr) out.rows = rows_behind(data, *device, rule.at_stake.needed());
+    if (device != nullptr) out.rows = rows_at_stake(data, *device, rule);
   }
   if (device != nullptr) add_condition(out, rule, device);
   add_notes(out, data);
@@ -289,7 +213,7 @@ Result<Explained> explain_metric(const std::string& id, const NamedAnalysis* don
       main == nullptr ? fmt::format("{} is absent: {}", id, kNoDevice) : metric_here(*metric, *main, data);
   if (main == nullptr) out.figures.push_back({{}, id, Absent{kNoDevice}, "", "no device"});
   for (const DeviceAnswer& device : data.devices) out.figures.push_back(metric_figure(*metric, &device));
-  if (main != nullptr && main->metrics.get(*metric)) out.rows = rows_behind(data, *main, {*metric});
+  if (main != nullptr) out.rows = rows_behind(data, *main, *metric);
   add_notes(out, data);
   return out;
 }

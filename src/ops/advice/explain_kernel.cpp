@@ -1,8 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/text.h"
 #include "ops/advice/explained.h"
 #include "ops/advice/linked_rows.h"
 #include "ops/text/text.h"
@@ -13,27 +13,55 @@ namespace {
 using analyze::Analysis;
 using analyze::KernelAnswer;
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// 2: the whole name, 1: a part of it, 0: neither.
 int match_of(const std::string& asked, const std::string& name, const std::string& short_name,
              const std::string& label) {
   if (asked == name || asked == short_name || asked == label) return 2;
-  return lower(name).find(lower(asked)) != std::string::npos ? 1 : 0;
+  return has_part(lower(name), lower(asked)) ? 1 : 0;
+}
+
+/// Kernels with little time may be missing from a long list.
+bool is_list_cut(const Analysis& data) {
+  return std::any_of(data.not_shown.begin(), data.not_shown.end(),
+                     [](const analyze::NotShown& one) { return one.kernels && one.kernels->rows > 0; });
+}
+
+bool has_device_work(const Analysis& data) {
+  return std::any_of(data.devices.begin(), data.devices.end(),
+                     [](const analyze::DeviceAnswer& one) { return !one.is_host(); });
+}
+
+/// The one with the most time, to see how names are written.
+std::string longest_words(const Analysis& data) {
+  if (!data.top_kernels.empty()) return "; the longest is " + quoted_name(data.top_kernels[0].label);
+  if (data.counters && !data.counters->kernels.empty())
+    return "; the longest is " + quoted_name(data.counters->kernels[0].label);
+  return "; it has no kernels";
 }
 
 Error no_such_kernel(const std::string& name, const Analysis& data, const NamedRun& run) {
-  const std::string most = data.top_kernels.empty()
-                               ? "it has no kernels"
-                               : "its longest is " + shortened(data.top_kernels[0].label, 80);
+  const std::string& window = data.window.name;
+  const std::string call = run.call_name();
+  if (!has_device_work(data))
+    return {ErrorCode::kNotFound,
+            fmt::format("no kernel like {} is in the run{}", quoted_name(name), longest_words(data)),
+            "{} shows what it holds",
+            {suggested("analyze", {{"run", call}})}};
+  const std::string text =
+      is_list_cut(data)
+          ? fmt::format("no kernel like {} is among the {} with the most time in the window {}",
+                        quoted_name(name), grouped(static_cast<int64_t>(data.top_kernels.size())),
+                        quoted_name(window))
+          : fmt::format("no kernel like {} runs in the window {}", quoted_name(name), quoted_name(window));
+  if (window != "whole")
+    return {ErrorCode::kNotFound,
+            text + longest_words(data),
+            "{} looks at the whole capture",
+            {suggested("explain", {{"run", call}, {"kernel", name}, {"window", "whole"}})}};
   return {ErrorCode::kNotFound,
-          fmt::format("the run has no kernel like {}: {}", shortened(name, 80), most),
-          "{} lists them",
-          {suggested("analyze", {{"run", run.call_name()}})}};
+          text + longest_words(data),
+          "{} looks for single calls",
+          {suggested("timeline", {{"run", call}, {"what", "search"}, {"text", name}})}};
 }
 
 void set_head(Explained& out, const NamedAnalysis& done) {
@@ -87,8 +115,8 @@ void add_kernel_figures(Explained& out, const KernelAnswer& kernel) {
 /// Shortest and longest call of the whole run: the window may clip calls.
 Result<void> add_extremes(Explained& out, store::Connection& connection, const KernelAnswer& kernel) {
   const std::string sql =
-      fmt::format("SELECT min(dur_ns)::BIGINT, max(dur_ns)::BIGINT FROM {} WHERE name = {}",
-                  kernel.is_copy ? "copies" : "kernels", store::sql_quoted(kernel.name));
+      fmt::format("SELECT min(dur_ns)::BIGINT, max(dur_ns)::BIGINT FROM {} WHERE is_copy = {} AND name = {}",
+                  kDeviceWork, kernel.is_copy, store::sql_quoted(kernel.name));
   std::optional<int64_t> least, most;
   NL_CHECK(connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
     if (chunk.size() == 0) return {};
@@ -96,7 +124,7 @@ Result<void> add_extremes(Explained& out, store::Connection& connection, const K
     most = number_at(chunk, 1, 0);
     return {};
   }));
-  const char* reason = "its calls cannot be told apart by this name";
+  const char* reason = "no call of this name has a duration";
   out.figures.push_back(ns_figure("min_ns", known_or(least, reason), "shortest call of the whole run"));
   out.figures.push_back(ns_figure("max_ns", known_or(most, reason), "longest call of the whole run"));
   return {};

@@ -52,26 +52,26 @@ Result<Place> place_of(const std::string& text) {
   return place;
 }
 
-/// What the table says of the row.
+/// What the table says of the row; the rank is that of its track.
 struct Row {
   std::string name = {}, kind = {};
-  std::optional<int64_t> start_ns = {}, dur_ns = {}, launch = {}, op = {}, device = {}, track = {},
+  std::optional<int64_t> start_ns = {}, dur_ns = {}, launch = {}, device = {}, rank = {}, track = {},
                          depth = {};
+  bool is_on_device = false;
 };
 
 std::string row_sql(const Place& place) {
   const bool is_span = place.table == "spans", is_sync = place.table == "syncs";
   const bool is_launched = !is_span && !is_sync;
   return fmt::format(
-      "SELECT name, {}, start_ns, dur_ns, {}::BIGINT, {}::BIGINT, {}::BIGINT, track_id::BIGINT, {}::BIGINT "
-      "FROM {} "
-      "WHERE {} = {}",
-      is_span ? "kind::VARCHAR"
-              : fmt::format("'{}'", place.table == "copies"  ? "copy"
-                                    : place.table == "syncs" ? "sync"
-                                                             : "kernel"),
-      is_launched ? "launch_span_id" : "NULL", is_sync ? "NULL" : "op_id", is_span ? "NULL" : "device",
-      is_span ? "depth" : "NULL", linked_table(place.table), id_column(place.table), place.id);
+      "SELECT r.name, {}, r.start_ns, r.dur_ns, {}::BIGINT, {}::BIGINT, t.rank::BIGINT, r.track_id::BIGINT, "
+      "{}::BIGINT FROM {} r LEFT JOIN tracks t USING (track_id) WHERE r.{} = {}",
+      is_span ? "r.kind::VARCHAR"
+              : fmt::format("'{}'", place.table == "copies" ? "copy"
+                                    : is_sync               ? "sync"
+                                                            : "kernel"),
+      is_launched ? "r.launch_span_id" : "NULL", is_span ? "t.device" : "coalesce(r.device, t.device)",
+      is_span ? "r.depth" : "NULL", linked_table(place.table), id_column(place.table), place.id);
 }
 
 Result<std::optional<Row>> read_row(store::Connection& connection, const Place& place) {
@@ -87,6 +87,7 @@ Result<std::optional<Row>> read_row(store::Connection& connection, const Place& 
               number_at(chunk, 6, 0),
               number_at(chunk, 7, 0),
               number_at(chunk, 8, 0)};
+    row->is_on_device = place.table != "spans" || row->kind == "device";
     return {};
   }));
   return row;
@@ -134,20 +135,25 @@ Result<void> add_launched(Explained& out, store::Connection& connection, int64_t
   });
 }
 
-/// From the end of what ran before on the same device, or on the same thread and depth, to its start.
+std::string sql_of(const std::optional<int64_t>& number) {
+  return number ? std::to_string(*number) : "NULL";
+}
+
+/// From the end of what ran before on the same device of the same rank, or on the same thread and depth, to
+/// its start.
 Result<Known<int64_t>> gap_before(store::Connection& connection, const Row& row) {
   using Gap = Known<int64_t>;
   if (!row.start_ns) return Gap(Absent{"the row has no time"});
-  if (!row.device && (!row.track || !row.depth)) return Gap(Absent{"the row has no place on a track"});
+  if (!row.is_on_device && (!row.track || !row.depth)) return Gap(Absent{"the row has no place on a track"});
   const std::string before =
-      row.device ? fmt::format(
-                       "(SELECT device, start_ns, dur_ns FROM kernels UNION ALL "
-                       "SELECT device, start_ns, dur_ns FROM copies) WHERE device = {}",
-                       *row.device)
-                 : fmt::format("{} WHERE track_id = {} AND depth = {}", kLinkedSpans, *row.track, *row.depth);
+      row.is_on_device
+          ? fmt::format("{} WHERE device IS NOT DISTINCT FROM {} AND rank IS NOT DISTINCT FROM {}",
+                        kDeviceWork, sql_of(row.device), sql_of(row.rank))
+          : fmt::format("{} WHERE track_id = {} AND depth = {}", kLinkedSpans, *row.track, *row.depth);
   std::optional<int64_t> gap;
   const std::string sql = fmt::format(
-      "SELECT try_cast(greatest({0}::HUGEINT - max(start_ns::HUGEINT + coalesce(dur_ns, 0)), 0) AS BIGINT) "
+      "SELECT CASE WHEN count(*) > 0 THEN "  // greatest() leaves NULLs out
+      "try_cast(greatest({0}::HUGEINT - max(start_ns::HUGEINT + coalesce(dur_ns, 0)), 0) AS BIGINT) END "
       "FROM {1} AND start_ns < {0}",
       *row.start_ns, before);
   NL_CHECK(connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
@@ -163,6 +169,7 @@ std::string row_meaning(const Place& place, const Row& row) {
   if (place.table == "copies") return "A copy or a set of memory on a device.";
   if (place.table == "syncs")
     return "A record of a device that waits: for an event, a stream or all its work.";
+  if (row.is_on_device) return "Work of a device that the source shows as a span, not as a kernel.";
   return fmt::format(
       "A span of the host, of the kind {}: its time is between its start and its end, with all that "
       "lies inside.",
@@ -198,14 +205,14 @@ Result<Explained> explain_row(const std::string& text, const NamedAnalysis& done
       ns_figure("dur_ns", known_or(row->dur_ns, "the source gives no duration"), "its length"));
   out.figures.push_back(ns_figure("gap_before_ns",
                                   map(gap, [](int64_t ns) { return static_cast<double>(ns); }),
-                                  row->device ? "time on the device in which nothing ran before it"
-                                              : "time on the thread, at the same depth, before it"));
+                                  row->is_on_device ? "time on the device in which nothing ran before it"
+                                                    : "time on the thread, at the same depth, before it"));
   if (place.table == "spans") {
     NL_CHECK(add_parents(out, *connection, place.id, false));
     NL_CHECK(add_launched(out, *connection, place.id));
   } else if (row->launch) {
     NL_CHECK(add_parents(out, *connection, *row->launch, true));
-  } else {
+  } else if (place.table != "syncs") {
     out.limits.push_back("The capture does not tell which call launched it.");
   }
   return out;

@@ -96,6 +96,10 @@ Result<Explained> explain_kernel(const std::string& name, const NamedAnalysis& d
 /// TABLE:ID, or ID of the table spans.
 Result<Explained> explain_row(const std::string& place, const NamedAnalysis& done);
 
+/// Rows that the metric of this device is made of, at most five; none where no listed row is a part of it.
+std::vector<ExplainedRow> rows_behind(const analyze::Analysis& analysis, const analyze::DeviceAnswer& device,
+                                      analyze::Metric metric);
+
 /// "on device 0 of rank 1", in a run of several devices.
 std::string on_words(const analyze::DeviceName& on, const analyze::Analysis& analysis);
 

@@ -45,16 +45,26 @@ bool has_only_hosts(const analyze::Analysis& data) {
                      [](const analyze::DeviceAnswer& device) { return device.is_host(); });
 }
 
+/// Rules that no device could be asked about.
+std::set<std::string> never_asked(const analyze::Analysis& data) {
+  std::map<std::string, size_t> devices;
+  for (const auto& [abstention, device] : data.abstentions) devices[abstention.rule]++;
+  std::set<std::string> rules;
+  for (const auto& [rule, count] : devices) {
+    if (count == data.devices.size()) rules.insert(rule);
+  }
+  return rules;
+}
+
 }  // namespace
 
 SilentRules silent_rules(const analyze::Analysis& data, const std::string& format) {
   if (data.devices.empty())
     return {.reason = "the file has no time line of a device or of ops, so no rule was asked"};
+  const std::set<std::string> all = never_asked(data);
   std::map<std::string, std::set<std::string>> rules;
-  std::set<std::string> all;
   for (const auto& [abstention, device] : data.abstentions) {
-    rules[abstention.reason].insert(abstention.rule);
-    all.insert(abstention.rule);
+    if (all.contains(abstention.rule)) rules[abstention.reason].insert(abstention.rule);
   }
   SilentRules out{.count = static_cast<int64_t>(all.size())};
   for (const auto& [reason, ids] : rules) {

@@ -33,7 +33,8 @@ struct SilentRules {
   static constexpr auto fields() {
     using S = SilentRules;
     return std::tuple{
-        field("count", &S::count, "rules that could not be asked; null if no rule was asked at all"),
+        field("count", &S::count,
+              "rules that could not be asked about any device; null if no rule was asked at all"),
         field("reason", &S::reason, "the reason that matters most; null if every rule was asked"),
         field("missing", &S::missing, "reasons that another capture would change, the most rules first")};
   }

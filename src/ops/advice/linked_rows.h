@@ -19,8 +19,21 @@ inline constexpr std::string_view kLinkedCopies =
     "(SELECT * FROM copies LEFT JOIN copy_links USING (copy_id))";
 inline constexpr std::string_view kLinkedSpans =
     "(SELECT s.*, t.parent_id, t.depth, t.op_id FROM spans s LEFT JOIN span_tree t USING (span_id))";
-inline const std::set<std::string> kLinkedTables = {"kernels",      "copies",     "spans",    "syncs",
-                                                    "kernel_links", "copy_links", "span_tree"};
+inline const std::set<std::string> kLinkedTables = {"kernels",      "copies",     "spans",     "syncs",
+                                                    "kernel_links", "copy_links", "span_tree", "tracks"};
+
+/// All work of devices, as devices_of() takes it: kernels, copies, and the outermost spans of a device that
+/// has no kernels for them. A device is a rank and a number, and either may be NULL.
+inline constexpr std::string_view kDeviceWork = R"((
+  SELECT coalesce(w.device, t.device) AS device, t.rank, w.is_copy, w.name, w.start_ns, w.dur_ns
+  FROM (SELECT track_id, device, false AS is_copy, name, start_ns, dur_ns FROM kernels
+        UNION ALL SELECT track_id, device, true, name, start_ns, dur_ns FROM copies
+        UNION ALL
+        SELECT s.track_id, NULL, false, s.name, s.start_ns, s.dur_ns
+        FROM spans s LEFT JOIN span_tree USING (span_id) LEFT JOIN spans p ON p.span_id = span_tree.parent_id
+        WHERE s.kind::VARCHAR = 'device' AND coalesce(s.name, '') NOT IN ('event_wait', 'event_record')
+          AND p.kind::VARCHAR IS DISTINCT FROM 'device') w
+  LEFT JOIN tracks t USING (track_id)))";
 
 inline std::optional<int64_t> number_at(const store::Chunk& chunk, size_t column, size_t row) {
   return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);

@@ -12,6 +12,13 @@ Result<std::string> claimed_by_of(const Context& context, const NamedRun& run) {
   return claim ? claim->claimed_by : std::string();
 }
 
+SuggestedCall in_window(SuggestedCall call, const std::string& window) {
+  if (window == kUsualWindow) return call;
+  call.parameters.back() = ',';
+  call.parameters += suggested("", {{"window", window}}).parameters.substr(1);
+  return call;
+}
+
 Result<void> suggest_baseline(const Context& context, const NamedRun& run, Outcome& outcome) {
   if (!is_in_ledger(context, run)) return {};
   NL_TRY(const auto ledger, ledger_of(context, run));

@@ -36,17 +36,9 @@ PartKind kind_of_limiter(std::string_view what) {
   return PartKind::kIdle;
 }
 
-/// Ranks of a job; nothing if all devices are of one rank.
-std::optional<int64_t> ranks_of(const Analysis& data) {
-  std::set<std::optional<int32_t>> ranks;
-  for (const analyze::DeviceAnswer& device : data.devices) ranks.insert(device.on.rank);
-  if (ranks.size() < 2 || ranks.contains(std::nullopt)) return std::nullopt;
-  return static_cast<int64_t>(ranks.size());
-}
-
 TimeParts parts_of_window(const Analysis& data) {
   TimeParts parts{
-      .of = WholeKind::kWindow, .whole_ns = data.window.total_ns, .mean_of_ranks = ranks_of(data)};
+      .of = WholeKind::kWindow, .whole_ns = data.window.total_ns, .mean_of_devices = mean_of_devices(data)};
   for (const analyze::LimiterAnswer& one : data.limiters)
     parts.rows.push_back({one.on, one.what, kind_of_limiter(one.what), one.time_ns, one.share, one.words});
   return parts;
@@ -153,6 +145,16 @@ Result<std::optional<SummedReport>> summed_report(store::OpenRun& run) {
   if (rows.empty()) return std::optional<SummedReport>();
   return std::optional(
       SummedReport{report, largest_of(WholeKind::kSums, std::move(rows), whole, "other rows of the report")});
+}
+
+std::optional<int64_t> mean_of_devices(const Analysis& data) {
+  std::set<int32_t> ranks;
+  for (const analyze::DeviceAnswer& device : data.devices) {
+    if (device.on.device.is_host || !device.on.rank) return std::nullopt;
+    ranks.insert(*device.on.rank);
+  }
+  if (ranks.size() < 2) return std::nullopt;
+  return static_cast<int64_t>(data.devices.size());
 }
 
 TimeParts time_parts(const Analysis& data, const std::optional<SummedReport>& sums) {

@@ -60,7 +60,7 @@ struct TimeParts {
   WholeKind of = WholeKind::kNone;
   std::optional<int64_t> whole_ns = {};
   std::vector<TimePart> rows = {};
-  std::optional<int64_t> mean_of_ranks = {};
+  std::optional<int64_t> mean_of_devices = {};
   std::optional<std::string> absent = {};
 
   static constexpr auto fields() {
@@ -72,8 +72,9 @@ struct TimeParts {
             "processors, or sums that a profiler wrote"),
         field("whole_ns", &P::whole_ns, "the sum of all rows; null if there are none"),
         field("rows", &P::rows, "the largest first; they add up to whole_ns"),
-        field("mean_of_ranks", &P::mean_of_ranks,
-              "of a job: the rows are means over so many ranks, each with the rank that has most of it"),
+        field("mean_of_devices", &P::mean_of_devices,
+              "of a job of several ranks: the rows are means over so many devices, each with the device that "
+              "has most of it"),
         field("absent", &P::absent, "why there are no rows; null if there are some")};
   }
 };
@@ -86,6 +87,10 @@ struct SummedReport {
 
 /// What `nsys stats` and others have summed up: the report with the most rows in ns; nothing without such.
 Result<std::optional<SummedReport>> summed_report(store::OpenRun& run);
+
+/// The devices over which the limiters are means: those of a job of several ranks; nothing if the limiters
+/// are of one device.
+std::optional<int64_t> mean_of_devices(const analyze::Analysis& analysis);
 
 /// `sums` is asked where the analysis has no times.
 TimeParts time_parts(const analyze::Analysis& analysis, const std::optional<SummedReport>& sums);

@@ -63,7 +63,7 @@ class Reasons {
                     grouped(seen), percent_text(share), reason));
   }
 
-  /// Of many kinds of faults the most frequent is named.
+  /// Of many kinds of faults the one with the largest count is named. Some count records, others bytes.
   void add_faults() {
     const json& health = facts_.document["capture"]["health"];
     std::string worst;
@@ -73,7 +73,8 @@ class Reasons {
       worst = what;
       most = n;
     }
-    if (most > 0) limit("faults", fmt::format("{} with a fault: {}.", counted(most, "record"), worst));
+    if (most > 0)
+      limit("faults", fmt::format("The file has faults, for example {} ({}).", worst, grouped(most)));
   }
 
   void add_verdict() {
@@ -99,8 +100,10 @@ class Reasons {
   void add_clocks() {
     const analyze::ClocksAnswer& clocks = facts_.analysis.clocks;
     if (clocks.early_starts.record_corruption > 0)
-      limit("clocks", fmt::format("{} start before their launch, and no fit of the clocks explains it.",
-                                  counted(clocks.early_starts.record_corruption, "kernel")));
+      limit("clocks",
+            fmt::format("{}, and no fit of the clocks explains it.",
+                        counted(clocks.early_starts.record_corruption, "kernel starts before its launch",
+                                "kernels start before their launch")));
     const bool is_unbound = std::any_of(clocks.fits.begin(), clocks.fits.end(), [](const auto& fit) {
       return fit.method != "same_clock" && !fit.device && !fit.bound_ns;
     });
@@ -132,7 +135,9 @@ class Reasons {
   void add_untimed() {
     int64_t rows = 0;
     for (const analyze::DeviceAnswer& device : facts_.analysis.devices) rows += device.untimed;
-    if (rows > 0) limit("untimed", counted(rows, "record") + " of device work have no time.");
+    if (rows > 0)
+      limit("untimed",
+            counted(rows, "record of device work has no time.", "records of device work have no time."));
   }
 
   void add_overhead() {

@@ -82,7 +82,7 @@ std::string samples_words(const TimeParts& parts) {
 
 std::string sums_words(const SummedReport& sums) {
   return fmt::format("only sums of {}: {}; without a time line nothing tells what limits the run",
-                     sums.report, largest_part(sums.parts));
+                     quoted_name(sums.report), largest_part(sums.parts));
 }
 
 /// The first sentence of a remark, to go on with behind a colon.
@@ -133,7 +133,7 @@ const analyze::LimiterAnswer* verdict_of(const Analysis& data) {
 
 std::string verdict_sentence(const Analysis& data, const TimeParts& parts, const OtherRecords& others) {
   if (const auto* limiter = verdict_of(data))
-    return limiter_words(data, *limiter, parts.mean_of_ranks.has_value());
+    return limiter_words(data, *limiter, parts.mean_of_devices.has_value());
   if (data.undecided) return "cannot tell what limits the run: " + clause(data.undecided->text);
   return held_words(data, parts, others);
 }

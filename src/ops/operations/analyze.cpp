@@ -6,7 +6,7 @@
 #include "ops/runs/page_calls.h"
 #include "ops/screen/analyze_text.h"
 
-namespace nl::ops {
+namespace nl::ops::analyze_operation {
 namespace {
 
 using nlohmann::json;
@@ -141,7 +141,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_analyze() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "analyze",
       .summary =
@@ -167,4 +167,4 @@ const Operation& operation_analyze() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::analyze_operation

@@ -8,7 +8,7 @@
 #include "ops/text/text.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::baseline_operation {
 namespace {
 
 using nlohmann::json;
@@ -128,7 +128,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_baseline() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "baseline",
       .summary = "Make a run, or the runs of a tag, the baseline: the reference for later comparisons",
@@ -146,4 +146,4 @@ const Operation& operation_baseline() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::baseline_operation

@@ -17,7 +17,7 @@
 #include "report/compare_md.h"
 #include "store/run_document.h"
 
-namespace nl::ops {
+namespace nl::ops::compare_operation {
 namespace {
 
 using nlohmann::json;
@@ -300,7 +300,7 @@ Result<Outcome> run(Context& context, const json& given) {
 
 }  // namespace
 
-const Operation& operation_compare() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "compare",
       .summary =
@@ -325,4 +325,4 @@ const Operation& operation_compare() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::compare_operation

@@ -22,7 +22,7 @@
 #include "report/table.h"
 #include "wire/clock_pair.h"
 
-namespace nl::ops {
+namespace nl::ops::deep_operation {
 namespace {
 
 using nlohmann::json;
@@ -297,7 +297,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_deep() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "deep",
       .summary =
@@ -316,4 +316,4 @@ const Operation& operation_deep() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::deep_operation

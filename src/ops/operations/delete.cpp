@@ -5,7 +5,7 @@
 #include "ops/text/text.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::delete_operation {
 namespace {
 
 using nlohmann::json;
@@ -52,7 +52,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_delete() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "delete",
       .summary = "Delete a run from the ledger and note who did it, when and why",
@@ -69,4 +69,4 @@ const Operation& operation_delete() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::delete_operation

@@ -8,7 +8,7 @@
 #include "ops/text/text.h"
 #include "store/run_document.h"
 
-namespace nl::ops {
+namespace nl::ops::demo_operation {
 namespace {
 
 using nlohmann::json;
@@ -234,7 +234,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_demo() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "demo",
       .summary = "Show what neurolens can tell, on simulated traces that come with it",
@@ -254,4 +254,4 @@ const Operation& operation_demo() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::demo_operation

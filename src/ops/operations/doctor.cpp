@@ -12,7 +12,7 @@
 #include "ops/text/text.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::doctor_operation {
 namespace {
 
 using nlohmann::json;
@@ -139,7 +139,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_doctor() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "doctor",
       .summary =
@@ -161,4 +161,4 @@ const Operation& operation_doctor() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::doctor_operation

@@ -4,11 +4,12 @@
 
 #include "ops/advice/actions.h"
 #include "ops/advice/explained.h"
+#include "ops/advice/next_calls.h"
 #include "ops/text/figure_text.h"
 #include "ops/text/text.h"
 #include "report/device_label.h"
 
-namespace nl::ops {
+namespace nl::ops::explain_operation {
 namespace {
 
 using nlohmann::json;
@@ -79,7 +80,7 @@ Result<Explained> explained(const std::string& subject, const std::string& name,
   return subject == "kernel" ? explain_kernel(name, *done) : explain_row(name, *done);
 }
 
-void add_next(Outcome& outcome, const Explained& answer, const std::string& run) {
+void add_next(Outcome& outcome, const Explained& answer, const std::string& run, const std::string& window) {
   if (run.empty()) {
     outcome.next.push_back(
         answer.kind == "metric"
@@ -91,13 +92,13 @@ void add_next(Outcome& outcome, const Explained& answer, const std::string& run)
     return row.row && *row.row != answer.name;
   });
   if (place != answer.rows.end())
-    outcome.next.push_back(suggested("explain", {{"run", run}, {"span", *place->row}}));
+    outcome.next.push_back(in_window(suggested("explain", {{"run", run}, {"span", *place->row}}), window));
   if (answer.kind == "finding" && !answer.suggestions.empty())
-    outcome.next.push_back(suggested("suggest", {{"run", run}}));
+    outcome.next.push_back(in_window(suggested("suggest", {{"run", run}}), window));
   if (answer.kind == "kernel")
     outcome.next.push_back(
         suggested("timeline", {{"run", run}, {"what", "search"}, {"text", answer.name.substr(0, 100)}}));
-  outcome.next.push_back(suggested("analyze", {{"run", run}}));
+  outcome.next.push_back(in_window(suggested("analyze", {{"run", run}}), window));
 }
 
 Result<Outcome> run(Context& context, const json& parameters) {
@@ -106,7 +107,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
   if (!parameters.contains("run")) {
     NL_TRY(const Explained answer, explained(subject, name, nullptr));
     Outcome outcome = answered(answer);
-    add_next(outcome, answer, "");
+    add_next(outcome, answer, "", "");
     return outcome;
   }
   NL_TRY(const NamedAnalysis done,
@@ -114,7 +115,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
              context, {{"run", parameters["run"]}, {"window", parameters["window"]}, {"top", kAllRows}}));
   NL_TRY(const Explained answer, explained(subject, name, &done));
   Outcome outcome = answered(answer);
-  add_next(outcome, answer, done.named.call_name());
+  add_next(outcome, answer, done.named.call_name(), parameters["window"]);
   return outcome;
 }
 
@@ -124,8 +125,7 @@ constexpr size_t kMostFigures = 8, kMostRows = 8, kMostLimits = 4;
 
 std::string value_text(const ExplainedFigure& figure) {
   if (!figure.value) return "-";
-  if (figure.unit == "count" || figure.unit == "1") return fmt::format("{:.10g}", *figure.value);
-  return figure_text(*figure.value, figure.unit.empty() ? "ratio" : figure.unit);
+  return figure_text_of(figure.name, *figure.value, figure.unit);
 }
 
 /// The definition where there is no value to show.
@@ -195,7 +195,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_explain() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "explain",
       .summary =
@@ -219,4 +219,4 @@ const Operation& operation_explain() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::explain_operation

@@ -14,7 +14,7 @@
 #include "store/run_document.h"
 #include "store/run_file_writer.h"
 
-namespace nl::ops {
+namespace nl::ops::export_operation {
 namespace {
 
 using nlohmann::json;
@@ -238,7 +238,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_export() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "export",
       .summary = "Write a run, or a window of it, as one file for import or for another tool",
@@ -258,4 +258,4 @@ const Operation& operation_export() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::export_operation

@@ -14,7 +14,7 @@
 #include "store/ledger.h"
 #include "store/run_document.h"
 
-namespace nl::ops {
+namespace nl::ops::findings_operation {
 namespace {
 
 using analyze::MetricSet;
@@ -385,7 +385,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_findings() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "findings",
       .summary =
@@ -407,4 +407,4 @@ const Operation& operation_findings() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::findings_operation

@@ -6,7 +6,7 @@
 #include "ops/runs/run_measures.h"
 #include "ops/text/text.h"
 
-namespace nl::ops {
+namespace nl::ops::fingerprint_operation {
 namespace {
 
 using fingerprint::Dimension;
@@ -115,7 +115,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_fingerprint() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "fingerprint",
       .summary = "Show a run as numbers that can be compared with those of other runs",
@@ -133,4 +133,4 @@ const Operation& operation_fingerprint() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::fingerprint_operation

@@ -8,7 +8,7 @@
 #include "store/cache_folder.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::gc_operation {
 namespace {
 
 using nlohmann::json;
@@ -120,7 +120,7 @@ std::string text(const Outcome& outcome, const TextStyle&) {
 
 }  // namespace
 
-const Operation& operation_gc() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "gc",
       .summary = "Clean up the ledger; rebuild its index",
@@ -137,4 +137,4 @@ const Operation& operation_gc() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::gc_operation

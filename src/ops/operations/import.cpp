@@ -10,7 +10,7 @@
 #include "ops/text/text.h"
 #include "store/run_document.h"
 
-namespace nl::ops {
+namespace nl::ops::import_operation {
 namespace {
 
 using nlohmann::json;
@@ -56,7 +56,7 @@ void warn_of_losses(const json& run, std::vector<std::string>& warnings) {
     warnings.push_back(fmt::format("{}: {} dropped: {}", path, counted(n, "record"), reason));
   }
   for (const auto& [what, n] : run["health"].items()) {
-    warnings.push_back(fmt::format("{}: {} kept with a fault: {}", path, counted(n, "record"), what));
+    warnings.push_back(fmt::format("{}: fault of the file: {} ({})", path, what, grouped(n)));
   }
 }
 
@@ -152,7 +152,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_import() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "import",
       .summary = "Read profiler files into the ledger: add, load, store",
@@ -172,4 +172,4 @@ const Operation& operation_import() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::import_operation

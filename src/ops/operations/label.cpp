@@ -10,7 +10,7 @@
 #include "store/ledger.h"
 #include "store/run_document.h"
 
-namespace nl::ops {
+namespace nl::ops::label_operation {
 namespace {
 
 using nlohmann::json;
@@ -159,7 +159,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_label() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "label",
       .summary = "Label a run with key=value, e.g. precision, batch, commit, owner",
@@ -179,4 +179,4 @@ const Operation& operation_label() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::label_operation

@@ -5,7 +5,7 @@
 #include "ops/text/text.h"
 #include "store/open_run.h"
 
-namespace nl::ops {
+namespace nl::ops::lint_operation {
 namespace {
 
 using nlohmann::json;
@@ -70,7 +70,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_lint() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "lint",
       .summary =
@@ -91,4 +91,4 @@ const Operation& operation_lint() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::lint_operation

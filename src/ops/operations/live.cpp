@@ -18,7 +18,7 @@
 #include "ops/text/text.h"
 #include "timeline/packed_tile.h"
 
-namespace nl::ops {
+namespace nl::ops::live_operation {
 namespace {
 
 using follow::Follower;
@@ -45,18 +45,18 @@ constexpr char kResult[] = R"json({
     "lost": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "markers that are not in the recording, by reason"}},
   "properties": {
     "recordings": {"type": "array", "items": {"type": "object",
-      "required": ["recording", "command", "state", "started_at_ns", "recorded", "lost", "rate_per_s", "processes"],
+      "required": ["recording", "command", "state", "started_at_ns"],
       "properties": {"recording": {"type": "string"}, "command": {"type": "string"},
         "state": {"type": "string", "enum": ["running", "ended"]}, "started_at_ns": {"type": "integer", "description": "since 1970"},
-        "recorded": {"type": "integer"}, "lost": {"$ref": "#/definitions/lost"},
-        "rate_per_s": {"type": "number", "description": "markers in a second, since it began"},
+        "recorded": {"type": "integer", "description": "absent, as lost, rate_per_s and processes: it is not known any more"}, "lost": {"$ref": "#/definitions/lost"},
+        "rate_per_s": {"type": "number", "description": "markers in a second, over the last seconds; at the first question since it began"},
         "processes": {"type": "array", "items": {"type": "integer"}, "description": "ids of processes that have set markers"}}}},
     "recording": {"type": "string"}, "command": {"type": "string"},
     "state": {"type": "string", "enum": ["running", "ended"], "description": "ended: no more comes; the run is there once run_id is"},
     "why": {"type": "string", "description": "why no more comes, if the recording did not end as it should; else empty"},
     "run_id": {"type": ["string", "null"], "description": "the run that the recording became"},
     "started_at_ns": {"type": "integer"},
-    "now_ns": {"type": "integer"}, "newest_ns": {"type": "integer", "description": "end of the newest span"},
+    "now_ns": {"type": "integer", "description": "absent, as all figures below: it had ended before anybody looked, or long ago"}, "newest_ns": {"type": "integer", "description": "end of the newest span"},
     "keep_ns": {"type": "integer"},
     "totals": {"type": "object", "required": ["recorded", "followed", "kept", "left", "open", "skipped"],
       "properties": {"recorded": {"type": "integer", "description": "markers in the recording"},
@@ -65,7 +65,7 @@ constexpr char kResult[] = R"json({
         "open": {"type": "integer", "description": "scopes that have not ended"},
         "skipped": {"type": "integer", "description": "markers that were recorded long before anybody looked, and are not shown"}}},
     "lost": {"$ref": "#/definitions/lost"},
-    "behind_bytes": {"type": "integer", "description": "written, and not read here yet"},
+    "behind_bytes": {"type": "integer", "description": "written before this question, and not read here yet"},
     "missed_segments": {"type": "integer", "description": "files of a flight recorder that were gone before they could be read"},
     "rate_per_s": {"type": "number", "description": "markers in a second, over the last seconds"},
     "names_ns": {"type": "integer", "description": "names are of so much time before now"},
@@ -125,29 +125,40 @@ std::string command_of(const std::string& folder) {
   return is_known ? document["command"].get<std::string>() : "";
 }
 
-json processes_of(Follower& follower) {
-  std::set<int64_t> ids;
-  for (const auto& [number, row] : follower.picture().rows()) {
-    const int64_t id = follower.track(row.key.track).process_id;
-    if (id != model::kNull) ids.insert(id);
-  }
-  return ids;
+/// Its markers have gone to its artifacts to become a run, and these may have gone there, too.
+bool is_over(const std::string& folder) {
+  const std::string artifacts = folder + "/artifacts";
+  return !path_exists(artifacts) || path_exists(artifacts + "/" + capture::kRecordingName);
 }
 
-/// Without its markers: they are counted, not decoded.
-json listed(const std::string& name, const std::string& folder) {
-  json one = {{"recording", name},  {"command", command_of(folder)},
-              {"state", "running"}, {"started_at_ns", started_at_ns(name)},
-              {"recorded", 0},      {"lost", json::object()},
-              {"rate_per_s", 0.0},  {"processes", json::array()}};
-  const auto follower = Follower::open({.folder = folder + "/markers", .most_old_bytes = 64 << 10});
-  if (!follower) return one;  // it is starting
-  (*follower)->catch_up(kCatchUp, [] { return false; });
-  one["state"] = (*follower)->is_running() ? "running" : "ended";
-  one["recorded"] = (*follower)->recorded();
-  one["lost"] = capture::losses_json((*follower)->lost());
-  one["rate_per_s"] = (*follower)->rate_per_s();
-  one["processes"] = processes_of(**follower);
+const char* state_of(const Follower& follower) {
+  return follower.is_running() && follower.why().empty() ? "running" : "ended";
+}
+
+/// Figures that are not known are left out. Zeros are true only of one that is starting.
+json listed(const Context& context, const std::string& name, std::vector<std::string>& warnings) {
+  const std::string folder = folder_of(context, name);
+  const auto held = LiveFollowers::of_process().get_counts(folder + "/markers");
+  const bool is_running = !is_over(folder);  // asked last: its files may have gone in between
+  json one = {{"recording", name},
+              {"command", command_of(folder)},
+              {"state", is_running ? "running" : "ended"},
+              {"started_at_ns", started_at_ns(name)}};
+  if (held) {
+    const std::lock_guard lock((*held)->mutex);
+    Follower& follower = *(*held)->follower;
+    follower.catch_up(kCatchUp, context.cancelled);
+    one["state"] = state_of(follower);
+    one["recorded"] = follower.recorded();
+    one["lost"] = capture::losses_json(follower.lost());
+    one["rate_per_s"] = follower.rate_per_s();
+    one["processes"] = follower.processes();
+  } else if (held.error().code != ErrorCode::kNotFound) {
+    warnings.push_back(name + ": " + held.error().message);
+  } else if (is_running) {
+    one.update(
+        {{"recorded", 0}, {"lost", json::object()}, {"rate_per_s", 0.0}, {"processes", json::array()}});
+  }
   return one;
 }
 
@@ -162,7 +173,7 @@ Result<Outcome> list(const Context& context) {
       hidden++;
       continue;
     }
-    outcome.data["recordings"].push_back(listed(name, folder));
+    outcome.data["recordings"].push_back(listed(context, name, outcome.warnings));
   }
   if (hidden > 0)
     outcome.warnings.push_back(counted(hidden, "recording") + (may_look(context)
@@ -278,9 +289,9 @@ void tell_picture(Follower& follower, const json& parameters, json& data) {
   data["picture"] = base64(timeline::packed_tile(drawn.names, drawn.columns, drawn.viewport));
 }
 
+/// Of a recording that is starting.
 json nothing_yet() {
   return {
-      {"why", ""},
       {"now_ns", 0},
       {"newest_ns", 0},
       {"keep_ns", 0},
@@ -299,7 +310,8 @@ void tell(Follower& follower, const json& parameters, json& data) {
   follow::LivePicture& picture = follower.picture();
   // Drawn first: a scope that is open may bring a row with it.
   if (parameters.value("picture", false)) tell_picture(follower, parameters, data);
-  data["state"] = follower.is_running() && follower.why().empty() ? "running" : "ended";
+  // The follower may not have noticed the end so far.
+  if (data["state"] != "ended" || follower.behind_bytes() > 0) data["state"] = state_of(follower);
   data["why"] = follower.why();
   data["now_ns"] = follower.now_ns();
   data["newest_ns"] = picture.newest_ns();
@@ -327,22 +339,26 @@ Result<Outcome> show(Context& context, const json& parameters) {
   const auto run_id = is_there ? std::nullopt : run_of_ended(context, name);
   Outcome outcome;
   json& data = outcome.data;
-  data = nothing_yet();
   data["recording"] = name;
   data["command"] =
       command_of(run_id ? context.ledger_folder + "/runs/" + *run_id : folder);  // the folder has moved there
   data["started_at_ns"] = started_at_ns(name);
   data["run_id"] = run_id ? json(*run_id) : json(nullptr);
-  data["state"] = is_there ? "running" : "ended";
   const auto held = LiveFollowers::of_process().get(folder + "/markers");
+  data["state"] = is_over(folder) ? "ended" : "running";  // asked last: its files may have gone in between
+  data["why"] = "";
   if (held) {
     const std::lock_guard lock((*held)->mutex);
     Follower& follower = *(*held)->follower;
-    follower.picture().keep(parameters["keep"].get<int64_t>() * kSecondNs);
+    follower.picture().keep((*held)->most_wished(parameters["keep"].get<int64_t>()) * kSecondNs);
     follower.catch_up(kCatchUp, context.cancelled);
     tell(follower, parameters, data);
+  } else if (held.error().code != ErrorCode::kNotFound) {
+    return held.error();
   } else if (!is_there && !run_id) {
     return not_running(name);
+  } else if (data["state"] == "running") {
+    data.update(nothing_yet());
   }
   if (run_id)
     outcome.next = {suggested("show", {{"run", short_id(*run_id)}}),
@@ -362,15 +378,20 @@ std::string losses_text(const json& lost) {
   return sum == 0 ? "none lost" : grouped(sum) + " lost";
 }
 
+std::string figures_text(const json& recorded, const json& of) {
+  const bool is_running = of["state"] == "running";
+  return fmt::format("{} markers, {}{}", grouped(recorded.get<int64_t>()),
+                     is_running ? fmt::format("{:.0f} in a second, ", of["rate_per_s"].get<double>()) : "",
+                     losses_text(of["lost"]));
+}
+
 std::string list_text(const json& recordings, const TextStyle& style) {
   if (recordings.empty()) return "nothing is being recorded\n";
   std::string out;
   for (const json& one : recordings)
-    out += fmt::format("{}  {}\n  {}; {} markers, {:.0f} in a second, {}\n",
-                       bold(one["recording"].get<std::string>(), style),
+    out += fmt::format("{}  {}\n  {}{}\n", bold(one["recording"].get<std::string>(), style),
                        shortened(one["command"].get<std::string>(), 60), one["state"].get<std::string>(),
-                       grouped(one["recorded"].get<int64_t>()), one["rate_per_s"].get<double>(),
-                       losses_text(one["lost"]));
+                       one.contains("recorded") ? "; " + figures_text(one["recorded"], one) : "");
   return out;
 }
 
@@ -380,15 +401,16 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   std::string out = fmt::format("{}  {}\n", bold(data["recording"].get<std::string>(), style),
                                 shortened(data["command"].get<std::string>(), 60));
   // Of one that had ended before anybody looked, the run is all that is known.
-  if (data["run_id"].is_null() || data["now_ns"] > 0)
-    out += fmt::format("  {} after {}; {} markers, {:.0f} in a second, {}\n",
-                       data["state"].get<std::string>(), duration_text(data["now_ns"].get<int64_t>()),
-                       grouped(data["totals"]["recorded"].get<int64_t>()), data["rate_per_s"].get<double>(),
-                       losses_text(data["lost"]));
+  if (data.contains("totals"))
+    out += fmt::format("  {} after {}; {}\n", data["state"].get<std::string>(),
+                       duration_text(data["now_ns"].get<int64_t>()),
+                       figures_text(data["totals"]["recorded"], data));
+  else if (data["run_id"].is_null())
+    out += "  it has ended; its run is being imported, or that failed\n";
   if (const std::string why = data["why"]; !why.empty()) out += "  " + why + "\n";
   if (data["run_id"].is_string())
     out += fmt::format("  it has ended; the run is {}\n", short_id(data["run_id"]));
-  if (data["names"].empty()) return out;
+  if (!data.contains("names") || data["names"].empty()) return out;
   using Align = TextTable::Align;
   TextTable table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   table.add({"time", "count", "longest", "name (last seconds)"});
@@ -401,7 +423,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_live() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "live",
       .summary = "Look at a recording that is running now: rates, loss, top names",
@@ -419,4 +441,4 @@ const Operation& operation_live() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::live_operation

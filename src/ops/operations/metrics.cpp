@@ -4,7 +4,7 @@
 #include "analyze/time/idle.h"
 #include "ops/text/text.h"
 
-namespace nl::ops {
+namespace nl::ops::metrics_operation {
 namespace {
 
 using nlohmann::json;
@@ -82,7 +82,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_metrics() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "metrics",
       .summary = "List the metrics with their definitions",
@@ -101,4 +101,4 @@ const Operation& operation_metrics() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::metrics_operation

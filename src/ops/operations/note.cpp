@@ -13,7 +13,7 @@
 #include "ops/text/text.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::note_operation {
 namespace {
 
 using nlohmann::json;
@@ -210,7 +210,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_note() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "note",
       .summary =
@@ -232,4 +232,4 @@ const Operation& operation_note() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::note_operation

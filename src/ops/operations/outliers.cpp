@@ -11,7 +11,7 @@
 #include "ops/text/text.h"
 #include "report/compare_words.h"
 
-namespace nl::ops {
+namespace nl::ops::outliers_operation {
 namespace {
 
 using compare::Outlier;
@@ -123,7 +123,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_outliers() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "outliers",
       .summary = "Find odd, anomalous runs, steps, layers and machines among many that should be alike",
@@ -144,4 +144,4 @@ const Operation& operation_outliers() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::outliers_operation

@@ -11,7 +11,7 @@
 #include "ops/capture/profile_trtexec.h"
 #include "ops/runs/run_labels.h"
 
-namespace nl::ops {
+namespace nl::ops::profile_operation {
 namespace {
 
 using nlohmann::json;
@@ -136,7 +136,7 @@ Result<Outcome> run(Context& context, const json& parameters) {
 
 }  // namespace
 
-const Operation& operation_profile() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "profile",
       .summary =
@@ -157,4 +157,4 @@ const Operation& operation_profile() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::profile_operation

@@ -8,7 +8,7 @@
 #include "remote/server.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::pull_operation {
 namespace {
 
 using nlohmann::json;
@@ -54,7 +54,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_pull() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "pull",
       .summary = "Bring a run from the ledger of a server into this one",
@@ -72,4 +72,4 @@ const Operation& operation_pull() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::pull_operation

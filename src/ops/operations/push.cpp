@@ -9,7 +9,7 @@
 #include "ops/text/text.h"
 #include "remote/server.h"
 
-namespace nl::ops {
+namespace nl::ops::push_operation {
 namespace {
 
 using nlohmann::json;
@@ -98,7 +98,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_push() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "push",
       .summary = "Send profiles or runs to the ledger of a server",
@@ -115,4 +115,4 @@ const Operation& operation_push() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::push_operation

@@ -12,7 +12,7 @@
 #include "store/sql_workers.h"
 #include "store/user_query.h"
 
-namespace nl::ops {
+namespace nl::ops::query_operation {
 namespace {
 
 using nlohmann::json;
@@ -286,7 +286,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_query() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "query",
       .summary =
@@ -310,4 +310,4 @@ const Operation& operation_query() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::query_operation

@@ -22,7 +22,7 @@
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
 
-namespace nl::ops {
+namespace nl::ops::record_operation {
 namespace {
 
 using nlohmann::json;
@@ -372,7 +372,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_record() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "record",
       .summary = "Record a program while it runs: markers, stack samples, output, GPU activity",
@@ -391,4 +391,4 @@ const Operation& operation_record() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::record_operation

@@ -5,7 +5,7 @@
 #include "redact/pseudonyms.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::redact_operation {
 namespace {
 
 using nlohmann::json;
@@ -62,7 +62,7 @@ std::string text(const Outcome& outcome, const TextStyle& /*style*/) {
 
 }  // namespace
 
-const Operation& operation_redact() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "redact",
       .summary = "Say a text with pseudonyms of a redacted run in the names of the original",
@@ -79,4 +79,4 @@ const Operation& operation_redact() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::redact_operation

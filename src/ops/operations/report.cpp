@@ -16,7 +16,7 @@
 #include "report/report_md.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::report_operation {
 namespace {
 
 using nlohmann::json;
@@ -300,7 +300,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_report() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "report",
       .summary =
@@ -320,4 +320,4 @@ const Operation& operation_report() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::report_operation

@@ -10,7 +10,7 @@
 #include "ops/text/text.h"
 #include "store/engine_pool.h"
 
-namespace nl::ops {
+namespace nl::ops::rules_operation {
 namespace {
 
 using analyze::Expression;
@@ -318,7 +318,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_rules() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "rules",
       .summary = "List the rules that make findings; check your own rule file",
@@ -339,4 +339,4 @@ const Operation& operation_rules() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::rules_operation

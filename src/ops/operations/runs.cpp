@@ -10,7 +10,7 @@
 #include "store/ledger.h"
 #include "store/run_search.h"
 
-namespace nl::ops {
+namespace nl::ops::runs_operation {
 namespace {
 
 using nlohmann::json;
@@ -309,7 +309,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_runs() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "runs",
       .summary = "List, find, search, filter, sort, group and count the runs of the ledger",
@@ -332,4 +332,4 @@ const Operation& operation_runs() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::runs_operation

@@ -11,7 +11,7 @@
 #include "store/run_document.h"
 #include "store/run_views.h"
 
-namespace nl::ops {
+namespace nl::ops::schema_operation {
 namespace {
 
 using nlohmann::json;
@@ -151,7 +151,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_schema() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "schema",
       .summary = "Tables, columns and types that SQL can use; JSON Schemas of documents and answers",
@@ -172,4 +172,4 @@ const Operation& operation_schema() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::schema_operation

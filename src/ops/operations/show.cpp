@@ -14,7 +14,7 @@
 #include "store/run_document.h"
 #include "store/run_summary.h"
 
-namespace nl::ops {
+namespace nl::ops::show_operation {
 namespace {
 
 using nlohmann::json;
@@ -32,6 +32,8 @@ constexpr char kResult[] = R"({
                "ops", "layers", "top_of", "top", "tables", "bundle_bytes", "labels", "past_labels", "tags",
                "notes", "baselines", "files"]})";
 
+constexpr int64_t kNameBytes = 160;  // some names of kernels have thousands, and then no row would be left
+
 /// What a run is stays longest.
 constexpr Cut kCuts[] = {
     {"/tables"},
@@ -39,6 +41,7 @@ constexpr Cut kCuts[] = {
     {"/past_labels"},
     {"/hardware/devices", 1},
     {"/recorded_times"},
+    {"/top/*/name", kNameBytes},
     {"/top", 3},
     {"/iterations"},
     {"/sources", 1},
@@ -207,8 +210,8 @@ std::string records_text(const json& data, const TextStyle& style) {
   }
   out += "\n";
   for (const auto& [what, n] : data["health"].items()) {
-    out +=
-        fmt::format("  {}  {}\n", dim("fault   ", style), yellow(counted(n, "record") + ": " + what, style));
+    out += fmt::format("  {}  {}\n", dim("fault   ", style),
+                       yellow(fmt::format("{}: {}", what, grouped(n)), style));
   }
   return out;
 }
@@ -298,7 +301,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_show() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "show",
       .summary =
@@ -322,4 +325,4 @@ const Operation& operation_show() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::show_operation

@@ -11,7 +11,7 @@
 #include "ops/text/text.h"
 #include "store/run_document.h"
 
-namespace nl::ops {
+namespace nl::ops::similar_operation {
 namespace {
 
 using fingerprint::ComparedDimension;
@@ -207,7 +207,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_similar() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "similar",
       .summary = "Find earlier runs of the ledger that are most like this one",
@@ -229,4 +229,4 @@ const Operation& operation_similar() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::similar_operation

@@ -9,7 +9,7 @@
 #include "ops/runs/run_state.h"
 #include "ops/text/text.h"
 
-namespace nl::ops {
+namespace nl::ops::slice_operation {
 namespace {
 
 using nlohmann::json;
@@ -82,7 +82,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_slice() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "slice",
       .summary = "Cut a part out of a run as a smaller run: one step, a window, a phase, some streams",
@@ -101,4 +101,4 @@ const Operation& operation_slice() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::slice_operation

@@ -8,7 +8,7 @@
 #include "store/ledger.h"
 #include "store/state_backup.h"
 
-namespace nl::ops {
+namespace nl::ops::state_operation {
 namespace {
 
 using nlohmann::json;
@@ -138,7 +138,7 @@ std::string text(const Outcome& outcome, const TextStyle&) {
 
 }  // namespace
 
-const Operation& operation_state() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "state",
       .summary = "Export, import, back up or repair receipts, labels, tags, notes, baselines and predictions",
@@ -158,4 +158,4 @@ const Operation& operation_state() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::state_operation

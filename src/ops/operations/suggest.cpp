@@ -11,7 +11,7 @@
 #include "ops/runs/named_analysis.h"
 #include "ops/text/text.h"
 
-namespace nl::ops {
+namespace nl::ops::suggest_operation {
 namespace {
 
 using nlohmann::json;
@@ -32,7 +32,8 @@ struct VerifyCall {
   static constexpr auto fields() {
     using C = VerifyCall;
     return std::tuple{
-        field("operation", &C::operation, "name of the operation"),
+        field("operation", &C::operation,
+              "name of the operation; one that writes may not be offered to the caller"),
         field("parameters", &C::parameters, "its parameters; words in capitals are yours to fill in")};
   }
 };
@@ -105,18 +106,23 @@ constexpr Cut kCuts[] = {
 
 // ---- The answer
 
-HowToVerify verify_of(const Action& action, const std::string& run) {
+/// Of a window without a promise that is kept: compared there, unless it is cut at times of this run.
+HowToVerify verify_of(const Action& action, const std::string& run, const std::string& window) {
+  const bool is_kept = window == kUsualWindow;
   const std::string applied = fmt::format("{}:{}", action.rule, action.suggestion);
   HowToVerify verify;
   verify.text = fmt::format(
-      "Keep the promise (findings {}), make this one change, record again in the same way, import it with "
-      "the "
-      "labels follows={} applied={}, then compare the two runs and score the promise.",
-      run, run, applied);
-  verify.calls = {{"findings", {{"run", run}}},
-                  {"import", {{"paths", {"NEW_PROFILE"}}, {"set", {"follows=" + run, "applied=" + applied}}}},
-                  {"compare", {{"runs", {run, "NEW_RUN"}}}},
-                  {"findings", {{"run", "NEW_RUN"}, {"score", true}}}};
+      "{} this one change, record again in the same way, import it with the labels follows={} applied={}, "
+      "then compare the two runs{}.",
+      is_kept ? fmt::format("Keep the promise (findings {}), make", run) : "Make", run, applied,
+      is_kept ? " and score the promise" : "");
+  json compare = {{"runs", {run, "NEW_RUN"}}};
+  if (!is_kept && !window.starts_with("ns:")) compare["window"] = window;
+  if (is_kept) verify.calls.push_back({"findings", {{"run", run}}});
+  verify.calls.push_back(
+      {"import", {{"paths", {"NEW_PROFILE"}}, {"set", {"follows=" + run, "applied=" + applied}}}});
+  verify.calls.push_back({"compare", std::move(compare)});
+  if (is_kept) verify.calls.push_back({"findings", {{"run", "NEW_RUN"}, {"score", true}}});
   return verify;
 }
 
@@ -131,6 +137,8 @@ std::vector<analyze::FindingSuggestion> others_of(const Action& action, const an
 }
 
 std::string why_none(const analyze::Analysis& data, const SilentRules& silent) {
+  if (!data.findings.empty())
+    return "rules fire, but none of their suggestions fits the device; analyze lists them";
   if (data.undecided) return "the capture cannot tell what limits the run: " + data.undecided->text;
   if (data.devices.empty() && data.counters && !data.counters->diagnosis.empty())
     return "rules need a time line; triage says what holds the kernels with counters back";
@@ -140,7 +148,8 @@ std::string why_none(const analyze::Analysis& data, const SilentRules& silent) {
                      counted(*silent.count, "rule"));
 }
 
-Result<SuggestedRun> suggested_run(const Context& context, NamedAnalysis& done, size_t top) {
+Result<SuggestedRun> suggested_run(const Context& context, NamedAnalysis& done, const std::string& window,
+                                   size_t top) {
   const analyze::Analysis& data = done.analysis.data;
   NL_TRY(const OtherRecords others, other_records(*done.open));
   NL_TRY(std::string claimed_by, claimed_by_of(context, done.named));
@@ -158,7 +167,7 @@ Result<SuggestedRun> suggested_run(const Context& context, NamedAnalysis& done, 
   const std::string run = done.named.call_name();
   for (Action& action : actions) {
     auto instead = others_of(action, data);
-    HowToVerify verify = verify_of(action, run);
+    HowToVerify verify = verify_of(action, run, window);
     answer.suggestions.push_back({std::move(action), std::move(instead), std::move(verify)});
   }
   return answer;
@@ -167,16 +176,19 @@ Result<SuggestedRun> suggested_run(const Context& context, NamedAnalysis& done, 
 Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(auto done,
          analyze_named_run(context, {{"run", parameters["run"]}, {"window", parameters["window"]}}));
-  NL_TRY(const SuggestedRun answer, suggested_run(context, done, parameters["top"]));
+  const std::string window = parameters["window"];
+  NL_TRY(const SuggestedRun answer, suggested_run(context, done, window, parameters["top"]));
   Outcome outcome = answered(answer);
   const std::string id = done.named.call_name();
   if (answer.suggestions.empty()) {
-    outcome.next.push_back(suggested("triage", {{"run", id}}));
+    const bool is_silent = done.analysis.data.findings.empty();
+    outcome.next.push_back(in_window(suggested(is_silent ? "triage" : "analyze", {{"run", id}}), window));
     return outcome;
   }
   const Action& first = answer.suggestions.front().action;
-  outcome.next.push_back(suggested("explain", {{"run", id}, {"finding", first.rule}}));
-  outcome.next.push_back(suggested("findings", {{"run", id}}));
+  outcome.next.push_back(in_window(suggested("explain", {{"run", id}, {"finding", first.rule}}), window));
+  outcome.next.push_back(window == kUsualWindow ? suggested("findings", {{"run", id}})
+                                                : in_window(suggested("analyze", {{"run", id}}), window));
   return outcome;
 }
 
@@ -223,7 +235,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_suggest() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "suggest",
       .summary =
@@ -247,4 +259,4 @@ const Operation& operation_suggest() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::suggest_operation

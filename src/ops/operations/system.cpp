@@ -8,7 +8,7 @@
 #include "capture/run/python_packages.h"
 #include "ops/text/text.h"
 
-namespace nl::ops {
+namespace nl::ops::system_operation {
 namespace {
 
 using nlohmann::json;
@@ -209,7 +209,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_system() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "system",
       .summary =
@@ -231,4 +231,4 @@ const Operation& operation_system() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::system_operation

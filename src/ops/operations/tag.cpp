@@ -6,7 +6,7 @@
 #include "ops/text/text.h"
 #include "store/ledger.h"
 
-namespace nl::ops {
+namespace nl::ops::tag_operation {
 namespace {
 
 using nlohmann::json;
@@ -63,7 +63,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_tag() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "tag",
       .summary = "Tag a run with one word such as golden or nightly; remove a tag",
@@ -81,4 +81,4 @@ const Operation& operation_tag() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::tag_operation

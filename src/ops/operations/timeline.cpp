@@ -11,7 +11,7 @@
 #include "timeline/area.h"
 #include "timeline/packed_tile.h"
 
-namespace nl::ops {
+namespace nl::ops::timeline_operation {
 namespace {
 
 using nlohmann::json;
@@ -363,7 +363,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_timeline() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "timeline",
       .summary =
@@ -388,4 +388,4 @@ const Operation& operation_timeline() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::timeline_operation

@@ -5,7 +5,7 @@
 #include "store/ledger.h"
 #include "store/projects.h"
 
-namespace nl::ops {
+namespace nl::ops::token_operation {
 namespace {
 
 using nlohmann::json;
@@ -136,7 +136,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_token() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "token",
       .summary = "Make, list and revoke the tokens that let others use this ledger over HTTP",
@@ -154,4 +154,4 @@ const Operation& operation_token() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::token_operation

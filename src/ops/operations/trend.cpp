@@ -15,7 +15,7 @@
 #include "report/compare_words.h"
 #include "report/trend_plot.h"
 
-namespace nl::ops {
+namespace nl::ops::trend_operation {
 namespace {
 
 using compare::Trend;
@@ -197,7 +197,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_trend() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "trend",
       .summary =
@@ -221,4 +221,4 @@ const Operation& operation_trend() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::trend_operation

@@ -12,7 +12,7 @@
 #include "ops/text/text.h"
 #include "report/device_label.h"
 
-namespace nl::ops {
+namespace nl::ops::triage_operation {
 namespace {
 
 using nlohmann::json;
@@ -173,15 +173,14 @@ Result<Outcome> run(Context& context, const json& parameters) {
   NL_TRY(auto done, analyze_named_run(context, parameters));
   NL_TRY(const TriagedRun answer, triaged(context, done));
   Outcome outcome = answered(answer);
-  const std::string id = done.named.call_name();
-  const json& window = parameters["window"];
-  outcome.next.push_back(window == "steady" ? suggested("analyze", {{"run", id}})
-                                            : suggested("analyze", {{"run", id}, {"window", window}}));
+  const std::string id = done.named.call_name(), window = parameters["window"];
+  outcome.next.push_back(in_window(suggested("analyze", {{"run", id}}), window));
   if (answer.actions.empty()) {
     outcome.next.push_back(suggested("show", {{"run", id}}));
   } else {
-    outcome.next.push_back(suggested("suggest", {{"run", id}}));
-    outcome.next.push_back(suggested("explain", {{"run", id}, {"finding", answer.actions.front().rule}}));
+    const std::string& rule = answer.actions.front().rule;
+    outcome.next.push_back(in_window(suggested("suggest", {{"run", id}}), window));
+    outcome.next.push_back(in_window(suggested("explain", {{"run", id}, {"finding", rule}}), window));
   }
   NL_CHECK(suggest_baseline(context, done.named, outcome));
   return outcome;
@@ -197,8 +196,8 @@ std::string whole_words(const TimeParts& parts, bool has_several) {
   const std::string whole = duration_text(parts.whole_ns.value_or(0));
   switch (parts.of) {
     case WholeKind::kWindow:
-      if (parts.mean_of_ranks)
-        return fmt::format("The window, {}, mean of {} ranks", whole, *parts.mean_of_ranks);
+      if (parts.mean_of_devices)
+        return fmt::format("The window, {}, mean of {} devices", whole, *parts.mean_of_devices);
       return fmt::format("The window{}, {}",
                          has_several ? " on " + report::device_title(parts.rows[0].on) : "", whole);
     case WholeKind::kLayers:
@@ -270,7 +269,8 @@ std::string statements_text(const std::vector<Statement>& statements, const Text
   if (statements.empty()) return "";
   std::string out = "\n" + bold("What the record states", style) + "\n";
   for (const Statement& one : statements)
-    out += wrapped((one.about ? shortened(*one.about, 60) + ": " : "") + one.text, "  ", style.width);
+    out += wrapped((one.about ? quoted_name(shortened(*one.about, 60)) + ": " : "") + one.text, "  ",
+                   style.width);
   return out;
 }
 
@@ -295,7 +295,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_triage() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "triage",
       .summary = "Quick diagnosis of a run or profile file: what is wrong, can I trust it, what to fix first",
@@ -316,4 +316,4 @@ const Operation& operation_triage() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::triage_operation

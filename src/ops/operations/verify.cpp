@@ -16,7 +16,7 @@
 #include "store/run_document.h"
 #include "store/run_views.h"
 
-namespace nl::ops {
+namespace nl::ops::verify_operation {
 namespace {
 
 using nlohmann::json;
@@ -200,7 +200,7 @@ std::string conclusion(const Outcome& outcome) {
 
 }  // namespace
 
-const Operation& operation_verify() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "verify",
       .summary = "Verify the integrity of a run: checksums, hashes, damaged or changed bytes",
@@ -222,4 +222,4 @@ const Operation& operation_verify() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::verify_operation

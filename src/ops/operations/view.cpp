@@ -17,7 +17,7 @@
 #include "ops/site/site.h"
 #include "ops/text/text.h"
 
-namespace nl::ops {
+namespace nl::ops::view_operation {
 namespace {
 
 using nlohmann::json;
@@ -247,7 +247,7 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
 
 }  // namespace
 
-const Operation& operation_view() {
+const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "view",
       .summary = "Open a run, or two runs compared, in the browser",
@@ -267,4 +267,4 @@ const Operation& operation_view() {
   return kOperation;
 }
 
-}  // namespace nl::ops
+}  // namespace nl::ops::view_operation

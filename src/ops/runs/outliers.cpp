@@ -158,8 +158,9 @@ class GroupOutliers {
 
   std::string why_silent() const {
     if (looked_at_.empty())
-      return fmt::format("{} and their steps are too few to say what is usual: {} are enough",
-                         counted(static_cast<int64_t>(runs_.size()), "run"), stats::kLeastUsual);
+      return fmt::format(
+          "too little to say what is usual: {}, and no run with {} steps; {} runs or steps are enough",
+          counted(static_cast<int64_t>(runs_.size()), "run"), stats::kLeastUsual, stats::kLeastUsual);
     return fmt::format("nothing is further from usual than {} spreads and {}", stats::kFarSpreads,
                        percent_text(question_.threshold));
   }

@@ -6,24 +6,13 @@
 #include <map>
 #include <utility>
 
+#include "ops/text/figure_text.h"
 #include "ops/text/text.h"
 
 namespace nl::ops {
 namespace {
 
 constexpr double kLeastAtStake = 0.01;  // of the window
-
-/// "Share of the kernel time in …: 41.5 %"
-std::string evidence_text(const analyze::FindingEvidence& evidence) {
-  std::string text = evidence.text;
-  if (text.ends_with('.')) text.pop_back();
-  if (!evidence.value) return text + ".";
-  const std::string value = evidence.unit == "ns" ? duration_text(static_cast<int64_t>(*evidence.value))
-                            : evidence.unit.empty() || evidence.unit == "ratio"
-                                ? percent_text(*evidence.value)
-                                : fmt::format("{:.4g} {}", *evidence.value, evidence.unit);
-  return text + ": " + value + ".";
-}
 
 /// How much time the advice may save, and which part of it other findings promise too.
 std::string promise_text(const analyze::Finding& finding) {

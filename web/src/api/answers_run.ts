@@ -55,6 +55,8 @@ export interface Shown {
   health: Record<string, unknown>;
   sources: Source[];
   tables: { name: string; rows: number; bytes: number; sha256: string }[];
+  window?: { start_ns: Whole; dur_ns: number };
+  clock?: { kind: string };
 }
 
 /** The document of a run, as `GET runs/ID` gives it. By hand. */

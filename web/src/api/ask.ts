@@ -44,7 +44,7 @@ export async function askText(operation: string, parameters: Parameters, signal?
 
 /** The bytes of an answer that is no JSON. */
 export async function askBytes(operation: string, parameters: Parameters, signal?: AbortSignal): Promise<ArrayBuffer> {
-  const response = await fetch(`api/v1/${operation}?${query(parameters)}`, { signal: signal ?? null, credentials: "same-origin" });
+  const response = await reach(`${operation}?${query(parameters)}`, {}, signal);
   if (!response.ok) throw errorOf(envelopeOf(await response.text(), response.status), response.status);
   return response.arrayBuffer();
 }
@@ -56,15 +56,14 @@ function query(parameters: Parameters): string {
   return words.toString();
 }
 
-async function send(operation: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
+function send(operation: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
+  return reach(operation, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(parameters) }, signal);
+}
+
+/** A browser says "Failed to fetch" when nobody answers; a reader wants to know what to do. */
+async function reach(address: string, options: RequestInit, signal?: AbortSignal): Promise<Response> {
   try {
-    return await fetch(`api/v1/${operation}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(parameters),
-      signal: signal ?? null,
-      credentials: "same-origin",
-    });
+    return await fetch(`api/v1/${address}`, { ...options, signal: signal ?? null, credentials: "same-origin" });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new AskError("unavailable", "The server does not answer.", "Is neurolens serve still running? The page tries again when you ask.", 0);
@@ -100,7 +99,7 @@ export interface Caller {
 /** Who asks, and what they may do. */
 export async function askCaller(signal?: AbortSignal): Promise<Caller> {
   if (OFFLINE) return { name: "", project: "", may: "read", can_sign_out: false };
-  const response = await fetch("api/v1/caller", { signal: signal ?? null, credentials: "same-origin" });
+  const response = await reach("caller", {}, signal);
   const answer = envelopeOf(await response.text(), response.status);
   if (!response.ok) throw errorOf(answer, response.status);
   return answer as unknown as Caller;

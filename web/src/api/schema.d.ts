@@ -1300,6 +1300,8 @@ export interface components {
                 longest_ns: number;
                 /** @description row of that call in its table */
                 longest_row: number;
+                /** @description that table: kernels, copies or spans */
+                longest_table: string;
                 /** @description of a call */
                 mean_ns: number | null;
                 /** @description as the source writes it */
@@ -2166,7 +2168,7 @@ export interface components {
         /** @description a list of recordings, or one of them; times count from the start of the first recorded process */
         live: {
             begin_ns?: number;
-            /** @description written, and not read here yet */
+            /** @description written before this question, and not read here yet */
             behind_bytes?: number;
             command?: string;
             /** @description of the picture */
@@ -2185,6 +2187,7 @@ export interface components {
             names_ns?: number;
             /** @description end of the newest span */
             newest_ns?: number;
+            /** @description absent, as all figures below: it had ended before anybody looked, or long ago */
             now_ns?: number;
             /** @description base64 */
             picture?: string;
@@ -2193,12 +2196,13 @@ export interface components {
             recording?: string;
             recordings?: {
                 command: string;
-                lost: components["schemas"]["live_lost"];
+                lost?: components["schemas"]["live_lost"];
                 /** @description ids of processes that have set markers */
-                processes: number[];
-                /** @description markers in a second, since it began */
-                rate_per_s: number;
-                recorded: number;
+                processes?: number[];
+                /** @description markers in a second, over the last seconds; at the first question since it began */
+                rate_per_s?: number;
+                /** @description absent, as lost, rate_per_s and processes: it is not known any more */
+                recorded?: number;
                 recording: string;
                 /** @description since 1970 */
                 started_at_ns: number;

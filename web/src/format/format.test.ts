@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { difference, parseExact } from "../api/exact_json";
 import { shellWord } from "../parts/copy_as";
 import { hash, shown, visible } from "./names";
-import { bytes, duration, grouped, percent, signedDuration } from "./numbers";
+import { bytes, digits, duration, grouped, percent, signedDuration } from "./numbers";
 
 describe("numbers", () => {
   it("have a unit and three to four digits", () => {
@@ -14,7 +14,12 @@ describe("numbers", () => {
     expect(duration(5_000_000_000_000)).toBe("5\u2009000\u2009s");
     expect(bytes(1500)).toBe("1.500\u2009kB");
     expect(percent(0.0791)).toBe("7.9\u2009%");
+    expect([0, 0.0001, 0.9999, 1].map(percent)).toEqual(["0.0\u2009%", "<\u20090.1\u2009%", ">\u200999.9\u2009%", "100.0\u2009%"]);
     expect(grouped(1752830083334350183n)).toBe("1\u2009752\u2009830\u2009083\u2009334\u2009350\u2009183");
+  });
+
+  it("that are small are no zeros", () => {
+    expect([0, 0.0004, 0.05, -0.0123456, 0.25, 12.3456, 123.456].map(digits)).toEqual(["0", "0.000400", "0.0500", "-0.0123", "0.250", "12.35", "123.5"]);
   });
 
   it("say gain and loss by sign and arrow", () => {

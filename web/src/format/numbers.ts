@@ -7,11 +7,12 @@ export function grouped(value: number | bigint): string {
   return text.replace(/\B(?=(\d{3})+$)/g, THIN);
 }
 
-/** Four significant digits, without zeros at the end that say nothing. */
+/** Three to four significant digits. */
 export function digits(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1000) return grouped(value);
+  if (size < 0.1) return value.toPrecision(3);
   return value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3);
 }
 
@@ -27,7 +28,11 @@ export function exactNs(ns: number | bigint): string {
   return `${grouped(ns)} ns`;
 }
 
+/** A share that would be rounded to nothing or to everything says that it is neither. */
 export function percent(share: number): string {
+  const size = Math.abs(share);
+  if (size > 0 && size < 0.0005) return `<${THIN}0.1${THIN}%`;
+  if (size > 0.9995 && size < 1) return `>${THIN}99.9${THIN}%`;
   return `${(share * 100).toFixed(1)}${THIN}%`;
 }
 

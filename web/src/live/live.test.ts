@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { lostWords, pictureOf, programOf, sourceOf, stateWords, totalLost, type Live } from "./live_data";
-import { questionOf } from "./use_live";
-
-const DATA: Live = {
-  recording: "1-a", command: "neurolens record", state: "running", why: "", run_id: null, started_at_ns: 1n, now_ns: 5e9, newest_ns: 4.9e9, keep_ns: 30e9,
-  totals: { recorded: 10, followed: 5, kept: 3, left: 2, open: 1, skipped: 0 }, lost: {}, behind_bytes: 0, missed_segments: 0, rate_per_s: 2, names_ns: 10e9,
-  names: [], tracks: [], rows: [],
-};
+import { LOSS_REASONS } from "../format/loss_reasons";
+import { TOLD } from "./live.test.data";
+import { addressOf, lengthWords, lookOf, lostWords, pictureOf, programOf, sourceOf, stateWords, totalLost } from "./live_data";
 
 describe("what is said of a recording", () => {
   it("names losses by their reason, the most first", () => {
@@ -17,11 +12,12 @@ describe("what is said of a recording", () => {
   });
 
   it("says when it has ended, and why", () => {
-    expect(stateWords(DATA)).toBe("Running.");
-    expect(stateWords({ ...DATA, behind_bytes: 1 })).toContain("catching up");
-    expect(stateWords({ ...DATA, state: "ended" })).toContain("is being imported");
-    expect(stateWords({ ...DATA, state: "ended", run_id: "ab" })).toBe("The program has ended.");
-    expect(stateWords({ ...DATA, state: "ended", why: "The file was cut." })).toBe("The file was cut.");
+    expect(stateWords(TOLD, 0, false)).toBe("Running.");
+    expect(stateWords(TOLD, 1, false)).toContain("catching up");
+    expect(stateWords({ ...TOLD, state: "ended" }, 0, false)).toContain("is being imported");
+    expect(stateWords({ ...TOLD, state: "ended" }, 0, true)).toContain("No run of it was found");
+    expect(stateWords({ ...TOLD, state: "ended", run_id: "ab" }, 0, false)).toBe("The program has ended.");
+    expect(stateWords({ ...TOLD, state: "ended", why: "The file was cut." }, 0, true)).toBe("The file was cut.");
   });
 
   it("names the program without what records it", () => {
@@ -30,27 +26,39 @@ describe("what is said of a recording", () => {
   });
 
   it("has rows as a time line has them", () => {
-    const source = sourceOf({ ...DATA, rows: [{ row: 3, track: 1, depth: 2, lane: 0, spans: 4 }] });
+    const source = sourceOf({ ...TOLD, rows: [{ row: 3, track: 1, depth: 2, lane: 0, spans: 4 }] });
     expect(source.data.rows).toEqual([{ row: 3, track: 1, depth: 2, lane: 0, spans: 4, busy_ns: 0 }]);
-    expect(pictureOf(DATA)).toBeNull();
+    expect(pictureOf(TOLD)).toBeNull();
   });
 });
 
-describe("what is asked for", () => {
-  const wanted = { keep: 30, span: 10e9, rest: null, width: 800 };
+describe("why markers are lost", () => {
+  it("has words for every reason that the recorder knows", () => {
+    const header = Object.values(import.meta.glob<string>("../../../src/wire/record.h", { query: "?raw", import: "default", eager: true }))[0] as string;
+    const names = /kLossNames\[kLossCount\] = \{([^}]*)\}/.exec(header)?.[1]?.match(/\w+/g) as string[];
+    expect(names.length).toBeGreaterThan(10);
+    expect(Object.keys(LOSS_REASONS).sort()).toEqual([...names].sort());
+  });
+});
 
-  it("is the newest stretch while it is followed", () => {
-    expect(questionOf("1-a", wanted, null)).toEqual({ recording: "1-a", keep: 30, top: 12, picture: true, width: 800, span_ns: 10e9 });
+describe("the address", () => {
+  const read = (text: string) => lookOf(new URLSearchParams(text));
+  const written = (text: string) => new URLSearchParams(Object.entries(addressOf(read(text))).filter((one): one is [string, string] => one[1] !== null)).toString();
+
+  it("restores what was looked at", () => {
+    expect(read("")).toEqual({ keep: 30, span: 10e9, rest: null });
+    for (const text of ["", "keep=300", "keep=60&span=2000000000", "rest=1000-5000"]) expect(written(text)).toBe(text);
   });
 
-  it("is a stretch that rests once, and then only the figures", () => {
-    const rest = { begin: 1e9, end: 3e9 };
-    expect(questionOf("1-a", { ...wanted, rest }, null)).toMatchObject({ picture: true, span_ns: 2e9, end_ns: 3e9 });
-    expect(questionOf("1-a", { ...wanted, rest }, { begin: 1e9, end: 3e9 })).toEqual({ recording: "1-a", keep: 30, top: 12 });
-    expect(questionOf("1-a", { ...wanted, rest }, { begin: 1e9, end: 4e9 })).toMatchObject({ picture: true });
+  it("takes nothing that cannot be", () => {
+    expect(read("keep=7&span=-1&rest=5-1")).toEqual({ keep: 30, span: 10e9, rest: null });
+    expect(read("span=1e99").span).toBe(300e9);
+    expect(read("span=x&keep=1e9")).toEqual({ keep: 30, span: 10e9, rest: null });
   });
+});
 
-  it("is no picture before there is room for one", () => {
-    expect(questionOf("1-a", { ...wanted, width: 0 }, null)).toEqual({ recording: "1-a", keep: 30, top: 12 });
+describe("a length in words", () => {
+  it("has no zeros at its end", () => {
+    expect([10e9, 1.5e9, 300e9, 8.235e9, 100e6, 5].map(lengthWords)).toEqual(["10 s", "1.5 s", "300 s", "8.235 s", "100 ms", "5 ns"].map((one) => one.replace(" ", "\u2009")));
   });
 });

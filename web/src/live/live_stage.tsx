@@ -13,8 +13,8 @@ import type { Pick } from "../timeline/tile_store";
 import { Titles } from "../timeline/titles";
 import { useSize, useWheel } from "../timeline/use_stage";
 import { moved, timeAt, zoomed, type View } from "../timeline/view";
+import type { Seen } from "./following";
 import { keptView, sourceOf } from "./live_data";
-import type { Seen } from "./use_live";
 
 interface LiveStageProps {
   seen: Seen;

@@ -18,7 +18,6 @@ const ASKED: [string, Parameters][] = [
   ["metrics", {}],
   ["rules", {}],
   ["rules", { action: "show", targets: ["RULE"] }],
-  ["analyze", { run: "RUN" }],
   ["analyze", { run: "RUN", window: "WINDOW" }],
   ["analyze", { run: "RUN", window: "WINDOW", top: 10_000 }],
   ...[SERIES, COPIES, COUNTER_SERIES, SUMMED].map((sql): [string, Parameters] => ["query", { run: "RUN", sql, limit: 5000 }]),

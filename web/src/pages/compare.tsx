@@ -8,8 +8,11 @@ import type { Change, Comparison, NamedChange } from "../api/answers_pages";
 import { shown } from "../format/names";
 import { duration, exactNs, grouped, percent, signedDuration } from "../format/numbers";
 import { useAddress } from "../parts/address";
-import { CopyAs, shellWord } from "../parts/copy_as";
+import { CopyAs, mcpCall, shellWord } from "../parts/copy_as";
+import { Th } from "../parts/definitions";
 import { Absent, Time } from "../parts/figure";
+import { focusAfter } from "../parts/focus";
+import { staleOf } from "../parts/fresh";
 import { Empty, Failure, Waiting } from "../parts/state";
 import { axisOf, byKind, sidesOf, stairs, type Share } from "./compare/waterfall";
 import { addressOfName } from "./runs/jump";
@@ -36,6 +39,7 @@ export default function ComparePage(): ReactNode {
   const isAsked = base.length > 0 && other.length > 0;
   const comparison = useQuery({
     queryKey: ["compare", base, other, window],
+    staleTime: staleOf(...base, ...other),
     enabled: isAsked,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => (await ask<Comparison>("compare", { base, new: other, window, top: 200 }, signal)).data,
@@ -93,7 +97,13 @@ function SideChoice({ title, ids, set }: { title: string; ids: string[]; set: (i
       {ids.map((id) => (
         <span className="pin" key={id}>
           <RunName id={id} />
-          <button className="plain" aria-label={`Remove ${shown(id, 64)} from ${title}`} onClick={() => set(ids.filter((one) => one !== id))}>
+          <button
+            className="plain" aria-label={`Remove ${shown(id, 64)} from ${title}`}
+            onClick={() => {
+              set(ids.filter((one) => one !== id));
+              focusAfter(`.side[aria-label="${title}"] input`);
+            }}
+          >
             ✕
           </button>
         </span>
@@ -120,10 +130,11 @@ function Verdict({ data, base, other, window }: { data: Comparison; base: string
         </p>
       ))}
       <p>
+        <Link href={`/runs/${data.new.run_id}/timeline?with=${data.base.run_id}`}>Both time lines, aligned by step</Link> ·{" "}
         <Link href={`/runs/${data.base.run_id}/timeline`}>Timeline of the base</Link> ·{" "}
         <Link href={`/runs/${data.new.run_id}/timeline`}>Timeline of the new run</Link> ·{" "}
         <Link href={`/flame?run=${data.new.run_id}&base=${data.base.run_id}`}>Flame graph of the difference</Link>
-        <CopyAs ways={{ command, link: location.href, "MCP call": JSON.stringify({ name: "compare", arguments: { base, new: other, window } }) }} />
+        <CopyAs ways={{ command, link: location.href, ...mcpCall("compare", { base, new: other, window }) }} />
       </p>
     </section>
   );
@@ -159,9 +170,9 @@ function Parts({ data, isShort }: { data: Comparison; isShort: boolean }): React
           <thead>
             <tr>
               <th>Part</th>
-              <th className="number">Base</th>
-              <th className="number">New</th>
-              <th className="number">Difference</th>
+              <Th define={`time of the part per ${data.unit} of the base; of several runs the one with the median`}>Base</Th>
+              <Th define={`time of the part per ${data.unit} of the new side; of several runs the one with the median`}>New</Th>
+              <Th define={`new - base, per ${data.unit}; all parts add up to the difference of the wholes`}>Difference</Th>
               <td aria-hidden="true" className="axis">
                 <span>{duration(axis.begin)}</span>
                 <span>{duration(axis.end)}</span>
@@ -246,7 +257,7 @@ function Strips({ data }: { data: Comparison }): ReactNode {
 }
 
 const KIND_WORDS: Record<string, string> = {
-  changed: "takes another time", moved: "at another place", renamed: "another kernel", fused: "fused", split: "split",
+  changed: "takes longer or shorter", moved: "at another place", renamed: "another kernel", fused: "fused", split: "split",
     added: "only in new", removed: "only in base",
 };
 
@@ -277,6 +288,11 @@ function Changes({ data, by, setBy, isShort }: { data: Comparison; by: string; s
   );
 }
 
+const PER_UNIT = {
+  base: "its time in the base, per unit of the window: the sum of its calls", new: "its time on the new side, per unit of the window: the sum of its calls",
+  delta: "new - base, per unit of the window; what is not listed is summed up below the table", calls: "calls in the base → calls on the new side",
+};
+
 function WorkTable({ data, rows }: { data: Comparison; rows: Change[] }): ReactNode {
   if (rows.length === 0) return <p>No op or kernel differs.</p>;
   return (
@@ -285,10 +301,10 @@ function WorkTable({ data, rows }: { data: Comparison; rows: Change[] }): ReactN
         <tr>
           <th>Name</th>
           <th>What happened</th>
-          <th className="number">Base</th>
-          <th className="number">New</th>
-          <th className="number">Difference</th>
-          <th className="number">Calls</th>
+          <Th define={PER_UNIT.base}>Base</Th>
+          <Th define={PER_UNIT.new}>New</Th>
+          <Th define={PER_UNIT.delta}>Difference</Th>
+          <Th define={PER_UNIT.calls}>Calls</Th>
           <th>On the timeline</th>
         </tr>
       </thead>
@@ -351,10 +367,10 @@ function NamedTable({ rows, title }: { rows: NamedChange[]; title: string }): Re
       <thead>
         <tr>
           <th>{title}</th>
-          <th className="number">Base</th>
-          <th className="number">New</th>
-          <th className="number">Difference</th>
-          <th className="number">Calls</th>
+          <Th define={PER_UNIT.base}>Base</Th>
+          <Th define={PER_UNIT.new}>New</Th>
+          <Th define={PER_UNIT.delta}>Difference</Th>
+          <Th define={PER_UNIT.calls}>Calls</Th>
         </tr>
       </thead>
       <tbody>

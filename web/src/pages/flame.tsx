@@ -7,8 +7,9 @@ import { askText } from "../api/ask";
 import { hash, shown } from "../format/names";
 import { duration, exactNs, percent, signedDuration } from "../format/numbers";
 import { useAddress } from "../parts/address";
-import { CopyAs, shellWord } from "../parts/copy_as";
+import { CopyAs, mcpCall, shellWord } from "../parts/copy_as";
 import { Absent, Time } from "../parts/figure";
+import { staleOf } from "../parts/fresh";
 import { Empty, Failure, Waiting } from "../parts/state";
 import { boxesOf, folded, frameAt, heaviest, matches, moved, readStacks, timeOf, titleOf, withPairedDevices, type Box,
   type Frame, type Weight } from "./flame/tree";
@@ -22,6 +23,7 @@ export default function FlamePage(): ReactNode {
   const base = search.get("base");
   const stacks = useQuery({
     queryKey: ["flame", run, base],
+    staleTime: staleOf(run, base),
     gcTime: 60_000,
     queryFn: async ({ signal }) => {
       const asked = base ? { run: base, against: run } : { run };
@@ -53,7 +55,7 @@ export default function FlamePage(): ReactNode {
         <RunPicker label="Show another run" placeholder="another run" choose={(id) => set({ run: id, at: null, of: null })} />
         {base ? <button onClick={() => set({ base: null, by: null })}>Without the base</button> : null}
         <RunPicker label="Show the difference from a base" placeholder="difference from a base" choose={(id) => set({ base: id, at: null, of: null })} />
-        <CopyAs ways={{ command, link: location.href }} />
+        <CopyAs ways={{ command, link: location.href, ...(base ? mcpCall("compare", { base: [base], new: [run] }) : mcpCall("analyze", { run, top: 100 })) }} />
       </div>
       {stacks.error ? <Failure error={stacks.error} retry={() => void stacks.refetch()} /> : null}
       {stacks.isPending ? <Waiting what="Reading the stacks" /> : null}

@@ -1,26 +1,29 @@
 // Recordings while they run: a list of them, and the picture of one with its figures.
 
 import { useQuery } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { ask } from "../api/ask";
 import { shown } from "../format/names";
-import { digits, duration, grouped, when } from "../format/numbers";
+import { digits, grouped, when } from "../format/numbers";
 import { Figures, TopNames } from "../live/figures";
-import { keptView, programOf, stateWords, totalLost, type Live, type Recording } from "../live/live_data";
+import type { Following } from "../live/following";
+import {
+  addressOf, KEEPS, keptView, lengthWords, lookOf, programOf, seenSpan, stateWords, totalLost, type Head, type Look, type Recording,
+} from "../live/live_data";
 import { LiveStage } from "../live/live_stage";
 import { useLive } from "../live/use_live";
+import { useAddress } from "../parts/address";
 import { CopyAs } from "../parts/copy_as";
+import { Absent } from "../parts/figure";
 import { Empty, Failure, Waiting } from "../parts/state";
 import "../style_live.css";
 import "../style_timeline.css";
 import { useKeys } from "../timeline/use_keys";
 import { isSame, moved, spanOf, zoomed, type View } from "../timeline/view";
 
-const LIST_MS = 1000;
-const KEEPS = [10, 30, 60, 120, 300]; // s
-const SPAN = 10e9; // ns that are seen at first
-const SHORTEST = 1e6; // ns, while it is followed
+const LIST_MS = 5000;
+const WRITTEN_MS = 250; // after a change of the view; a browser refuses hundreds of addresses in a few seconds
 
 export default function LivePage({ recording }: { recording?: string }): ReactNode {
   return recording === undefined ? <List /> : <One key={recording} recording={recording} />;
@@ -72,9 +75,9 @@ function Recordings({ list }: { list: readonly Recording[] }): ReactNode {
             <td title={shown(one.command, 1000)}>{shown(programOf(one.command), 60)}</td>
             <td>{when(one.started_at_ns)}</td>
             <td>{one.state}</td>
-            <td className="number">{grouped(one.recorded)}</td>
-            <td className="number">{digits(one.rate_per_s)}</td>
-            <td className="number">{grouped(totalLost(one.lost))}</td>
+            <td className="number">{known(one, one.recorded, grouped)}</td>
+            <td className="number">{known(one, one.state === "running" ? one.rate_per_s : undefined, digits)}</td>
+            <td className="number">{known(one, one.lost && totalLost(one.lost), grouped)}</td>
           </tr>
         ))}
       </tbody>
@@ -82,14 +85,35 @@ function Recordings({ list }: { list: readonly Recording[] }): ReactNode {
   );
 }
 
+function known({ state }: Recording, value: number | undefined, words: (value: number) => string): ReactNode {
+  if (value !== undefined) return words(value);
+  return <Absent reason={state === "ended" ? "the recording has ended; its run says it" : "the recording cannot be read"} />;
+}
+
 // ---- One of them
 
+/** Kept in the address, a moment after the last change and without a trail in the history. */
+function useLook(): [Look, (part: Partial<Look>) => void] {
+  const [search, setAddress] = useAddress();
+  const [look, setLook] = useState(() => lookOf(search));
+  const write = useRef<(look: Look) => void>(() => undefined);
+  write.current = (after) => {
+    const changes = addressOf(after);
+    if (Object.entries(changes).some(([name, value]) => search.get(name) !== value)) setAddress(changes, true);
+  };
+  useEffect(() => {
+    const timer = setTimeout(() => write.current(look), WRITTEN_MS);
+    return () => clearTimeout(timer);
+  }, [look]);
+  return [look, (part) => setLook((before) => ({ ...before, ...part }))];
+}
+
 function One({ recording }: { recording: string }): ReactNode {
-  const [keep, setKeep] = useState(30);
-  const [span, setSpan] = useState(SPAN);
-  const [rest, setRest] = useState<View | null>(null);
+  const [{ keep, span, rest }, change] = useLook();
   const [width, setWidth] = useState(0);
-  const { seen, error, answers } = useLive(recording, { keep, span, rest, width });
+  const following = useLive(recording, { keep, span, rest, width });
+  const { head, seen, error, answers } = following;
+  const setRest = (view: View | null) => change({ rest: view });
 
   const pause = () => {
     if (rest) setRest(null);
@@ -98,11 +122,11 @@ function One({ recording }: { recording: string }): ReactNode {
   const look = (view: View, isMoved: boolean) => {
     if (rest || isMoved) {
       if (!rest || !isSame(rest, view)) setRest({ begin: Math.round(view.begin), end: Math.round(view.end) });
-    } else if (seen) setSpan(Math.min(Math.max(spanOf(view), SHORTEST), seen.data.keep_ns));
+    } else if (seen) change({ span: seenSpan(spanOf(view), seen.data.keep_ns) });
   };
   const shownView = rest ?? (seen ? { begin: seen.data.now_ns - span, end: seen.data.now_ns } : { begin: 0, end: span });
-  const by = (change: (view: View, all: View) => View, isMoved: boolean) => () => {
-    if (seen) look(change(shownView, keptView(seen.data)), isMoved);
+  const by = (turned: (view: View, all: View) => View, isMoved: boolean) => () => {
+    if (seen) look(turned(shownView, keptView(seen.data)), isMoved);
   };
   useKeys({
     " ": pause,
@@ -110,25 +134,26 @@ function One({ recording }: { recording: string }): ReactNode {
     a: by((view, all) => moved(view, -0.2, all), true), d: by((view, all) => moved(view, 0.2, all), true),
     f: () => setRest(null),
   });
-  const isReady = error !== null || seen !== null;
+  const isReady = error !== null || head !== null;
   return (
-    <main id="main" className="timeline-page live-page" data-ready={isReady} data-answers={answers} data-state={seen?.data.state} data-paused={rest !== null} data-age-ms={seen ? Math.round((seen.data.now_ns - seen.data.newest_ns) / 1e6) : undefined}>
-      {error ? <Failure error={error} /> : null}
+    <main id="main" className="timeline-page live-page" data-ready={isReady} data-answers={answers} data-state={head?.state} data-paused={rest !== null} data-age-ms={seen ? Math.round((seen.data.now_ns - seen.data.newest_ns) / 1e6) : undefined}>
+      {error ? <Failure error={error} retry={following.retry} /> : null}
       {!isReady ? <Waiting what="Reading the recording" /> : null}
+      {head ? <HeadOf head={head} following={following} /> : null}
       {seen ? (
         <>
-          <Head data={seen.data} />
           <Figures data={seen.data} />
           <div className="timeline-bar">
             <button aria-pressed={rest !== null} onClick={pause} title="Space">
               {rest ? "Follow" : "Pause"}
             </button>
             <span className="hint" role="status">
-              {rest ? `The view rests; the recording goes on. ${duration(spanOf(rest))} are seen.` : `The last ${duration(span)} are seen.`}
+              {rest ? `The view rests; the recording goes on. Showing ${lengthWords(spanOf(rest))}.` : `Showing the last ${lengthWords(span)}.`}
+              {following.isStale ? " The server has let go of the picture: it gets no sharper." : ""}
             </span>
             <label>
               Keep the last
-              <select value={keep} onChange={(event) => setKeep(Number(event.target.value))}>
+              <select value={keep} onChange={(event) => change({ keep: Number(event.target.value) })}>
                 {KEEPS.map((one) => (
                   <option key={one} value={one}>
                     {one} s
@@ -147,22 +172,28 @@ function One({ recording }: { recording: string }): ReactNode {
   );
 }
 
-function Head({ data }: { data: Live }): ReactNode {
-  const command = data.run_id === null ? `neurolens live ${data.recording}` : `neurolens view ${data.run_id.slice(0, 12)}`;
+function HeadOf({ head, following: { seen, isWithoutRun } }: { head: Head; following: Following }): ReactNode {
+  const command = head.run_id === null ? `neurolens live ${head.recording}` : `neurolens view ${head.run_id.slice(0, 12)}`;
   return (
     <>
       <h1>
-        {data.command === "" ? "Recording" : <span title={shown(data.command, 1000)}>{shown(programOf(data.command), 80)}</span>} <span className="hint">since {when(data.started_at_ns)}</span>
+        {head.command === "" ? "Recording" : <span title={shown(head.command, 1000)}>{shown(programOf(head.command), 80)}</span>} <span className="hint">since {when(head.started_at_ns)}</span>
       </h1>
-      <p className="verdict" role="status" data-run={data.run_id ?? undefined}>
-        <strong>{stateWords(data)}</strong>
-        {data.run_id === null ? null : (
+      <p className="verdict" role="status" data-run={head.run_id ?? undefined}>
+        <strong>{stateWords(head, seen?.data.behind_bytes ?? 0, isWithoutRun)}</strong>
+        {isWithoutRun ? (
           <>
             {" "}
-            Its run is <Link href={`/runs/${data.run_id}`}>{data.run_id.slice(0, 12)}</Link>; to look at it later: <code>{command}</code>
+            <code>neurolens record --recover</code> looks for what is left.
+          </>
+        ) : null}
+        {head.run_id === null ? null : (
+          <>
+            {" "}
+            Its run is <Link href={`/runs/${head.run_id}`}>{head.run_id.slice(0, 12)}</Link>; to look at it later: <code>{command}</code>
           </>
         )}
-        <CopyAs ways={{ command, link: location.href }} />
+        <CopyAs ways={{ command, link: () => location.href }} />
       </p>
     </>
   );

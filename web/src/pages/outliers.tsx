@@ -7,7 +7,7 @@ import type { Outlier, OutlierGroup, Outliers } from "../api/answers_pages";
 import { ask } from "../api/ask";
 import { shown } from "../format/names";
 import { digits, grouped } from "../format/numbers";
-import { CopyAs } from "../parts/copy_as";
+import { CopyAs, mcpCall } from "../parts/copy_as";
 import { Absent } from "../parts/figure";
 import { Empty, Failure, Waiting } from "../parts/state";
 import { RunName } from "./runs/picker";
@@ -31,12 +31,12 @@ export default function OutliersPage(): ReactNode {
       <h1>Outliers</h1>
       <HistoryChoice search={search} choose={setSearch} groups="Peers have the same" limits={LIMITS} />
       {outliers.error ? <Failure error={outliers.error} retry={() => void outliers.refetch()} /> : null}
-      {outliers.isFetching ? <Waiting what="Holding the runs against their peers" /> : null}
+      {outliers.isFetching ? <Waiting what="Comparing the runs with their peers" /> : null}
       {outliers.data && !outliers.error ? (
         <>
           <p className="verdict">
             <strong>{sentence(outliers.data)}</strong>
-            <CopyAs ways={{ command: commandOf("outliers", asked), link: location.href }} />
+            <CopyAs ways={{ command: commandOf("outliers", asked), link: location.href, ...mcpCall("outliers", asked) }} />
           </p>
           {outliers.data.silent ? <Empty>{outliers.data.silent}. Runs need marked steps for the step time; try the figure total_time.</Empty> : null}
           {[...outliers.data.groups].sort(byOutliers).map((group) => (

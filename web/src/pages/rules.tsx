@@ -6,7 +6,7 @@ import { Link } from "wouter";
 import { ask } from "../api/ask";
 import type { Rule, RuleRow } from "../api/answers_pages";
 import { shown } from "../format/names";
-import { CopyAs, shellWord } from "../parts/copy_as";
+import { CopyAs, mcpCall, shellWord } from "../parts/copy_as";
 import { Failure, Waiting } from "../parts/state";
 
 export default function RulesPage({ id }: { id?: string }): ReactNode {
@@ -27,7 +27,7 @@ function AllRules(): ReactNode {
           <input type="search" aria-label="Search rules" placeholder="Search rules" value={text} onChange={(event) => setText(event.target.value)} />
         </span>
         <span role="status">{rules.data ? `${matching.length} of ${rules.data.length} rules` : ""}</span>
-        <CopyAs ways={{ command: "neurolens rules", link: location.href }} />
+        <CopyAs ways={{ command: "neurolens rules", link: location.href, ...mcpCall("rules") }} />
       </div>
       {rules.error ? <Failure error={rules.error} retry={() => void rules.refetch()} /> : null}
       {rules.isPending ? <Waiting what="Reading the rules" /> : null}
@@ -77,7 +77,7 @@ function OneRule({ id }: { id: string }): ReactNode {
         <>
           <p className="hint">
             {data.id}, version {data.version}, {data.origin}. Confidence: {data.confidence}. Proof: {data.proof}.
-            <CopyAs ways={{ command: `neurolens rules show ${shellWord(data.id)}`, link: location.href }} />
+            <CopyAs ways={{ command: `neurolens rules show ${shellWord(data.id)}`, link: location.href, ...mcpCall("rules", { action: "show", targets: [data.id] }) }} />
           </p>
           <h2>When it speaks</h2>
           <pre className="wrap">{data.condition}</pre>

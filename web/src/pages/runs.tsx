@@ -1,12 +1,13 @@
 // All runs: searched and filtered by the server, drawn as far as they are seen.
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import { useSearchParams } from "wouter";
 import { grouped } from "../format/numbers";
 import { shown } from "../format/names";
 import { OFFLINE } from "../offline/mode";
-import { CopyAs, shellWord } from "../parts/copy_as";
+import { CopyAs, mcpCall, shellWord } from "../parts/copy_as";
+import { focusAfter } from "../parts/focus";
 import { Failure, Waiting } from "../parts/state";
 import { namesByRun, PinnedBaselines, useBaselines } from "./runs/baselines";
 import { allColumns, columnOf, keepColumns, keptColumns } from "./runs/columns";
@@ -18,6 +19,8 @@ import { SelectionBar } from "./runs/selection";
 import { DropTarget, UploadButton, UploadQueue } from "./runs/uploads";
 import { SavedViews } from "./runs/views";
 import "../style_pages.css";
+
+const Sparklines = lazy(() => import("./runs/sparklines"));
 
 const listOf = (text: string | null): string[] => (text ?? "").split(",").filter(Boolean);
 
@@ -47,13 +50,13 @@ function useRunsAddress() {
     },
     chosen: listOf(search.get("chosen")),
     base: listOf(search.get("base")),
-    /** Both at once: what becomes the base is no longer chosen. */
-    setChosen: (chosen: string[], base?: string[]) =>
+    /** Both at once: what becomes the base is no longer chosen. Made from what the address says by then, as runs may be chosen meanwhile. */
+    setChosen: (change: (chosen: string[], base: string[]) => [string[], string[]]) =>
       setSearch(
         (before) => {
           const after = new URLSearchParams(before);
+          const [chosen, base] = change(listOf(before.get("chosen")), listOf(before.get("base")));
           for (const [name, ids] of [["chosen", chosen], ["base", base]] as const) {
-            if (ids === undefined) continue;
             if (ids.length > 0) after.set(name, ids.join(","));
             else after.delete(name);
           }
@@ -70,10 +73,13 @@ export function RunsPage(): ReactNode {
   const facets = useFacets(where);
   const baselines = useBaselines();
   const data = first.data;
-  const choose = (ids: string[], isChosen: boolean) => {
-    const rest = chosen.filter((id) => !ids.includes(id));
-    setChosen(isChosen ? [...rest, ...ids] : rest);
-  };
+  const choose = (ids: string[], isChosen: boolean) =>
+    setChosen((before, own) => {
+      const some = new Set(ids);
+      const rest = before.filter((id) => !some.has(id));
+      return [isChosen ? [...rest, ...ids] : rest, own];
+    });
+  const forget = (ids: string[]) => setChosen((before, own) => [before.filter((id) => !ids.includes(id)), own.filter((id) => !ids.includes(id))]);
   return (
     <main id="main" className={OFFLINE ? "runs-page no-filters" : "runs-page"} data-ready={data !== undefined || first.error !== null}>
       <h1>Runs</h1>
@@ -113,7 +119,12 @@ export function RunsPage(): ReactNode {
                   {data.matching === data.total ? grouped(data.total) : `${grouped(data.matching)} of ${grouped(data.total)}`} runs
                   <CopyRuns where={where} order={order} />
                 </p>
-                <SelectionBar chosen={chosen} base={base} clear={() => setChosen([], [])} setBase={(ids) => setChosen([], ids)} />
+                {OFFLINE || data.matching === 0 ? null : (
+                  <Suspense fallback={<div className="sparklines" />}>
+                    <Sparklines where={where} />
+                  </Suspense>
+                )}
+                <SelectionBar chosen={chosen} base={base} clear={() => setChosen(() => [[], []])} setBase={(ids) => setChosen(() => [[], ids])} forget={forget} />
                 {data.matching === 0 ? (
                   <p>
                     No run meets all conditions. <button onClick={() => setWhere([])}>Show all runs</button>
@@ -136,8 +147,10 @@ export function RunsPage(): ReactNode {
 function CopyRuns({ where, order }: { where: string[]; order: Order }): ReactNode {
   const conditions = useQuery({ queryKey: ["runs", "conditions", where], queryFn: async ({ signal }) => await conditionsFor(where, signal) });
   const sort = order.key === "imported" && !order.isReverse ? [] : [`--sort=${shellWord((order.isReverse ? "-" : "") + order.key)}`];
-  const words = ["neurolens runs", ...(conditions.data ?? where).map((one) => `--where ${shellWord(one)}`), ...sort];
-  return <CopyAs ways={{ command: words.join(" "), link: location.href }} />;
+  const asked = conditions.data ?? where;
+  const words = ["neurolens runs", ...asked.map((one) => `--where ${shellWord(one)}`), ...sort];
+  const call = mcpCall("runs", { ...(asked.length > 0 ? { where: asked } : {}), ...(sort.length > 0 ? { sort: order.key, reverse: order.isReverse } : {}) });
+  return <CopyAs ways={{ command: words.join(" "), link: location.href, ...call }} />;
 }
 
 function NoRuns(): ReactNode {
@@ -150,7 +163,12 @@ function NoRuns(): ReactNode {
         <UploadButton label="Upload profiles" />
       </p>
       <p className="hint">Or on the command line; the second one brings examples:</p>
-      <pre>neurolens import trace.json.gz{"\n"}neurolens demo</pre>
+      <p className="line">
+        <code className="mono">neurolens import trace.json.gz</code> <CopyAs ways={{ "the import": "neurolens import trace.json.gz" }} />
+      </p>
+      <p className="line">
+        <code className="mono">neurolens demo</code> <CopyAs ways={{ "the demo": "neurolens demo" }} />
+      </p>
     </section>
   );
 }
@@ -194,13 +212,25 @@ function Conditions({ where, setWhere }: { where: string[]; setWhere: (where: st
       {sentences(where).map(({ words, of }) => (
         <li key={words}>
           {shown(words, 120)}
-          <button className="plain" aria-label={`Remove: ${shown(words, 120)}`} onClick={() => setWhere(where.filter((one) => !of.includes(one)))}>
+          <button
+            className="plain" aria-label={`Remove: ${shown(words, 120)}`}
+            onClick={() => {
+              setWhere(where.filter((one) => !of.includes(one)));
+              focusAfter(".conditions li:not(.all) button", "#search");
+            }}
+          >
             ✕
           </button>
         </li>
       ))}
       <li className="all">
-        <button className="plain" onClick={() => setWhere([])}>
+        <button
+          className="plain"
+          onClick={() => {
+            setWhere([]);
+            focusAfter("#search");
+          }}
+        >
           Remove all
         </button>
       </li>

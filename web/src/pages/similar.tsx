@@ -7,7 +7,7 @@ import { ask } from "../api/ask";
 import type { Dimension, Similar, SimilarRun } from "../api/answers_pages";
 import { shown } from "../format/names";
 import { digits, grouped, percent } from "../format/numbers";
-import { CopyAs, shellWord } from "../parts/copy_as";
+import { CopyAs, mcpCall, shellWord } from "../parts/copy_as";
 import { Absent } from "../parts/figure";
 import { Empty, Failure, Waiting } from "../parts/state";
 import { nameOf, shortNameOf } from "./runs/columns";
@@ -30,7 +30,7 @@ export default function SimilarPage(): ReactNode {
           </strong>
         </span>
         <RunPicker label="Look for runs like another one" placeholder="another run" choose={(id) => setSearch({ run: id })} />
-        <CopyAs ways={{ command: `neurolens similar ${shellWord(run)}`, link: location.href }} />
+        <CopyAs ways={{ command: `neurolens similar ${shellWord(run)}`, link: location.href, ...mcpCall("similar", { run }) }} />
       </div>
       {similar.error ? <Failure error={similar.error} retry={() => void similar.refetch()} /> : null}
       {similar.isPending ? <Waiting what="Looking for similar runs" /> : null}
@@ -65,7 +65,7 @@ function Found({ data }: { data: Similar }): ReactNode {
       </div>
       <p className="hint">
         Distance 0 is the same work, 1 has nothing in common. {data.not_comparable > 0
-          ? `${grouped(data.not_comparable)} runs have too little in common to be compared.` : ""}
+          ? `${data.not_comparable === 1 ? "1 run has" : `${grouped(data.not_comparable)} runs have`} too little in common to be compared.` : ""}
       </p>
     </>
   );

@@ -6,7 +6,8 @@ import { Link, useSearchParams } from "wouter";
 import { ask } from "../api/ask";
 import type { QueryRows, Table } from "../api/answers_pages";
 import { grouped } from "../format/numbers";
-import { CopyAs, shellWord } from "../parts/copy_as";
+import { CopyAs, mcpCall, shellWord } from "../parts/copy_as";
+import { staleOf } from "../parts/fresh";
 import { Failure, Waiting } from "../parts/state";
 import { RunName, RunPicker } from "./runs/picker";
 import { Editor } from "./sql/editor";
@@ -21,10 +22,16 @@ export default function SqlPage(): ReactNode {
   const run = search.get("run") ?? "@latest";
   const asked = search.get("sql");
   const [sql, setSql] = useState(asked ?? FIRST);
+  const [before, setBefore] = useState(asked);
+  if (asked !== before) {
+    setBefore(asked); // Back and Forward change the question, too
+    setSql(asked ?? FIRST);
+  }
   const field = useRef<HTMLTextAreaElement>(null);
   const schema = useQuery({ queryKey: ["schema"], queryFn: async ({ signal }) => (await ask<{ tables: Table[] }>("schema", {}, signal)).data.tables });
   const answer = useQuery({
     queryKey: ["query", run, asked],
+    staleTime: staleOf(run),
     enabled: asked !== null,
     gcTime: 60_000,
     queryFn: async ({ signal }) => (await ask<QueryRows>("query", { run, sql: asked, limit: MOST }, signal)).data,
@@ -48,6 +55,11 @@ export default function SqlPage(): ReactNode {
     const at = field.current?.selectionEnd ?? sql.length;
     setSql(sql.slice(0, at) + text + sql.slice(at));
     field.current?.focus();
+  };
+  const rows = answer.data;
+  const copies = {
+    command: `neurolens query ${shellWord(run)} ${shellWord(sql)}`, link: location.href, SQL: sql, ...mcpCall("query", { run, sql }),
+    ...(rows ? { CSV: () => csvOf(rows) } : {}),
   };
   const preview = (table: string) => {
     const text = `SELECT * FROM ${table} LIMIT 100`;
@@ -76,8 +88,7 @@ export default function SqlPage(): ReactNode {
           <span className="hint">
             <kbd>Ctrl Enter</kbd> asks, <kbd>Tab</kbd> takes an offered name, <kbd>Esc</kbd> hides them
           </span>
-          <CopyAs ways={{ command: `neurolens query ${shellWord(run)} ${shellWord(sql)}`, link: location.href,
-            ...(answer.data ? { CSV: csvOf(answer.data) } : {}) }} />
+          <CopyAs ways={copies} />
         </div>
         {answer.error ? <Failure error={answer.error} /> : null}
         {answer.isFetching ? <Waiting what="Asking the run" /> : null}

@@ -6,7 +6,7 @@ import { ask } from "../api/ask";
 import type { Listed, System } from "../api/answers_pages";
 import { shown } from "../format/names";
 import { grouped } from "../format/numbers";
-import { CopyAs } from "../parts/copy_as";
+import { CopyAs, mcpCall } from "../parts/copy_as";
 import { Failure, Waiting } from "../parts/state";
 
 const SOFTWARE: Record<string, string> = {
@@ -39,7 +39,7 @@ export default function SystemPage(): ReactNode {
         <>
           <p className="verdict">
             <strong>{sentence(system.data)}</strong>
-            <CopyAs ways={{ command: "neurolens system", link: location.href }} />
+            <CopyAs ways={{ command: "neurolens system", link: location.href, ...mcpCall("system") }} />
           </p>
           <Software software={system.data.software} />
           {LISTS.map((one) => (

@@ -7,7 +7,7 @@ import { ask } from "../api/ask";
 import type { ChangePoint, Trend, TrendGroup } from "../api/answers_pages";
 import { shown } from "../format/names";
 import { grouped, percent, signedDuration, when } from "../format/numbers";
-import { CopyAs } from "../parts/copy_as";
+import { CopyAs, mcpCall } from "../parts/copy_as";
 import { Time } from "../parts/figure";
 import { Empty, Failure, Waiting } from "../parts/state";
 import { RunName } from "./runs/picker";
@@ -37,7 +37,7 @@ export default function TrendPage(): ReactNode {
         <>
           <p className="verdict">
             <strong>{sentence(trend.data)}</strong>
-            <CopyAs ways={{ command: commandOf("trend", asked), link: location.href }} />
+            <CopyAs ways={{ command: commandOf("trend", asked), link: location.href, ...mcpCall("trend", asked) }} />
           </p>
           <Series data={trend.data} />
         </>
@@ -171,7 +171,7 @@ function Changed({ change, unit }: { change: ChangePoint; unit: string }): React
           ))}
         </p>
       ) : (
-        <p className="hint">No label and no fact of the run before is another one.</p>
+        <p className="hint">No label or fact changed from the run before.</p>
       )}
       {change.work && change.work.length > 0 ? (
         <table>

@@ -1,20 +1,30 @@
 import { useState, type ReactNode } from "react";
+import { copyText } from "./copy_text";
 
-/** Every view can be asked for elsewhere: by a link, the command line, or an agent. */
-export function CopyAs({ ways }: { ways: Record<string, string> }): ReactNode {
-  const [copied, setCopied] = useState("");
+/** A long text is made only when it is asked for. */
+type Way = string | (() => string);
+
+const MOST_SHOWN = 500;
+
+/** Every view can be asked for elsewhere: by a link, the command line, SQL, or an agent. */
+export function CopyAs({ ways }: { ways: Record<string, Way> }): ReactNode {
+  const [said, setSaid] = useState({ way: "", words: "" });
   const copy = async (way: string) => {
-    await navigator.clipboard.writeText(ways[way] as string);
-    setCopied(way);
-    setTimeout(() => setCopied(""), 1500);
+    const text = ways[way] as Way;
+    const isCopied = await copyText(typeof text === "string" ? text : text());
+    setSaid({ way, words: isCopied ? "Copied" : "The browser refused" });
+    setTimeout(() => setSaid({ way: "", words: "" }), isCopied ? 1500 : 4000);
   };
   return (
     <span className="copy-as">
-      {Object.keys(ways).map((way) => (
-        <button key={way} title={ways[way]} onClick={() => void copy(way)}>
-          {copied === way ? "Copied" : `Copy ${way}`}
+      {Object.entries(ways).map(([way, text]) => (
+        <button key={way} title={typeof text === "string" ? text.slice(0, MOST_SHOWN) : undefined} onClick={() => void copy(way)}>
+          {said.way === way ? said.words : `Copy ${way}`}
         </button>
       ))}
+      <span role="status" className="unseen">
+        {said.words}
+      </span>
     </span>
   );
 }
@@ -22,4 +32,9 @@ export function CopyAs({ ways }: { ways: Record<string, string> }): ReactNode {
 /** A word as a shell takes it. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The call of a tool, as an agent makes it. */
+export function mcpCall(name: string, parameters: Record<string, unknown> = {}): { "MCP call": string } {
+  return { "MCP call": JSON.stringify({ name, arguments: parameters }) };
 }

@@ -13,10 +13,15 @@ export function Absent({ reason, word = "—" }: { reason: string; word?: string
   );
 }
 
-export function Time({ ns }: { ns: number | null | undefined }): ReactNode {
+/** What makes a figure tell its definition, see definitions.tsx: the id of its metric, or words. */
+export function defined(define: string | undefined): Record<string, string | number> {
+  return define ? { "data-define": define, tabIndex: 0 } : {};
+}
+
+export function Time({ ns, define }: { ns: number | null | undefined; define?: string | undefined }): ReactNode {
   if (ns === null || ns === undefined) return <Absent reason="the run does not say" />;
   return (
-    <span className="figure" title={exactNs(ns)}>
+    <span className="figure" title={exactNs(ns)} {...defined(define)}>
       {duration(ns)}
     </span>
   );

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 
 const ALL: [string, string][] = [
-  ["W S, wheel", "zoom in and out at the cursor"],
+  ["W S, wheel, pinch", "zoom in and out at the cursor"],
   ["A D, drag", "move"],
   ["F", "fit the selection; again: the whole run"],
   ["/", "search, then N and ⇧N"],

@@ -7,6 +7,7 @@ import type { Note, Notes } from "../api/answers_run";
 import { ask, type Answer, type Parameters } from "../api/ask";
 import { shown, visible } from "../format/names";
 import { when } from "../format/numbers";
+import { focusAfter } from "./focus";
 import { Failure } from "./state";
 
 export function useNotes(id: string, history = false): UseQueryResult<Notes> {
@@ -39,7 +40,11 @@ export function OneNote({ id, note, mayWrite }: { id: string; note: Note; mayWri
   const change = useNoteChange(id);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    change.mutate({ edit: note.note, text: draft }, { onSuccess: () => setDraft(null) });
+    change.mutate({ edit: note.note, text: draft }, { onSuccess: leave });
+  };
+  const leave = () => {
+    setDraft(null);
+    focusAfter(`[data-change="${note.note}"]`);
   };
   return (
     <article className="note" aria-label={`Note ${note.note}`}>
@@ -47,7 +52,9 @@ export function OneNote({ id, note, mayWrite }: { id: string; note: Note; mayWri
       {draft === null ? <NoteText text={note.text} /> : null}
       {draft === null && mayWrite ? (
         <>
-          <button onClick={() => setDraft(note.text)}>Change</button>{" "}
+          <button data-change={note.note} onClick={() => setDraft(note.text)}>
+            Change
+          </button>{" "}
           <button disabled={change.isPending} onClick={() => change.mutate({ remove: note.note })}>
             Remove
           </button>
@@ -57,10 +64,10 @@ export function OneNote({ id, note, mayWrite }: { id: string; note: Note; mayWri
         <form onSubmit={submit}>
           <label>
             New text of note {note.note}
-            <textarea rows={3} value={draft} onChange={(event) => setDraft(event.target.value)} />
+            <textarea autoFocus rows={3} value={draft} onChange={(event) => setDraft(event.target.value)} />
           </label>
           <button disabled={draft.trim() === "" || change.isPending}>Keep</button>{" "}
-          <button type="button" onClick={() => setDraft(null)}>
+          <button type="button" onClick={leave}>
             Leave it
           </button>
         </form>

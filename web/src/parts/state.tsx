@@ -15,7 +15,7 @@ export function Waiting({ what }: { what: string }): ReactNode {
   );
 }
 
-export function Failure({ error, retry }: { error: unknown; retry?: () => void }): ReactNode {
+export function Failure({ error, retry, retryWords = "Try again" }: { error: unknown; retry?: () => void; retryWords?: string }): ReactNode {
   const known = error instanceof AskError ? error : null;
   if (OFFLINE && known?.code === NOT_RECORDED) return <NotHere what={known.message} command={known.hint} />;
   return (
@@ -23,7 +23,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
       <p>{shown(error instanceof Error ? error.message : String(error), 1000)}</p>
       {known?.hint ? <p className="hint">{shown(known.hint, 1000)}</p> : null}
       <p>
-        {retry ? <button onClick={retry}>Try again</button> : null}
+        {retry ? <button onClick={retry}>{retryWords}</button> : null}
         {known ? <code>{known.code}</code> : null}
       </p>
     </div>

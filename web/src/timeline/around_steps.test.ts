@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { TimelineAnalysis } from "../api/answers_timeline";
 import { shiftFor } from "./beside";
 import { crumbsAfter } from "./crumbs";
+import { differencesOf, differenceText } from "./differences";
 import { targetOf } from "./go_to";
-import { causesOf, causeWords, gapsOf } from "./idle";
+import { gapsOf, namedIn } from "./idle";
+import { busyText } from "./stage";
 import { busyOf, outsideOf, stepFrom, stepsOf, windowOf } from "./steps";
 
 const ORIGIN = 1_623_142_623_460_016_000n;
@@ -50,15 +52,31 @@ describe("steps", () => {
   });
 });
 
+describe("steps beside", () => {
+  const step = (begin: number, length: number, label = "step:0") => ({ label, phase: null, window: label, devices: [], begin, end: begin + length });
+  it("differ by their length, the largest difference last", () => {
+    const list = differencesOf([step(0, 1000), step(1000, 1000), step(2000, 1000), step(3000, 9)], [step(50, 1500), step(1550, 1000), step(2550, 900)]);
+    expect(list.map(({ number, begin, more }) => [number, begin, more])).toEqual([[1, 1000, 0], [2, 2000, -100], [0, 0, 500]]);
+    const texts = list.map((one) => differenceText(one).replaceAll("\u2009", " "));
+    expect(texts[2]).toBe("Step 0: 1.000 µs here, 1.500 µs beside\n▲ +500 ns (+500 ns), 50.0 % slower beside");
+    expect(texts[1]).toContain("▼ −100 ns (−100 ns), 10.0 % faster beside");
+  });
+
+  it("say how busy each device is, and of which rank it is", () => {
+    const text = busyText({ ...step(0, 100), devices: [{ ...device, rank: 3 }, { ...device, rank: 4, window_ns: 0 }] });
+    expect(text.replaceAll("\u2009", " ")).toBe("\n60.0 % of it busy on rank 3, device 0");
+  });
+});
+
 describe("gaps", () => {
   const track = { track: 1, title: "stream 7", process: "GPU 0", kind: "stream", device: 0, stream: 7, rank: null };
   it("have a cause where the analysis names one, for their device alone", () => {
-    const gaps = gapsOf(analysis, ORIGIN);
-    expect(causesOf(gaps, track, { begin: 110, end: 160 }).map((gap) => causeWords(gap.cause))).toEqual(["the host loads data"]);
-    expect(causesOf(gaps, { ...track, device: 1 }, { begin: 110, end: 160 })).toEqual([]);
-    expect(causesOf(gaps, { ...track, kind: "thread", device: null }, { begin: 110, end: 160 })).toEqual([]);
-    expect(causesOf(gaps, track, { begin: 150, end: 160 })).toEqual([]);
-    expect(causeWords("not_known_yet")).toBe("not known yet");
+    const gaps = gapsOf(analysis, ORIGIN, new Map([["host_data", "the device waits while the host loads data"]]));
+    expect(namedIn(gaps, track, { begin: 110, end: 160 }).map((gap) => gap.words)).toEqual(["the device waits while the host loads data"]);
+    expect(namedIn(gaps, { ...track, device: 1 }, { begin: 110, end: 160 })).toEqual([]);
+    expect(namedIn(gaps, { ...track, kind: "thread", device: null }, { begin: 110, end: 160 })).toEqual([]);
+    expect(namedIn(gaps, track, { begin: 150, end: 160 })).toEqual([]);
+    expect(gapsOf(analysis, ORIGIN, new Map())[0]?.words).toBe("host data"); // the words are not read yet
   });
 });
 

@@ -3,19 +3,23 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { TimelineRows } from "../api/answers";
-import type { TimelineAnalysis } from "../api/answers_timeline";
 import { ask } from "../api/ask";
 import { duration, exactNs, signedDuration } from "../format/numbers";
 import { Absent } from "../parts/figure";
 import { Failure, Waiting } from "../parts/state";
+import type { NamedGap } from "./idle";
 import type { Source } from "./lines";
-import { busyOf, stepsOf, type Step } from "./steps";
+import { busyOf, type Step } from "./steps";
+import { useAnalysed, type Analysed } from "./use_analysed";
 
 export interface BesideRun {
+  id: string;
   source: Source | null; // null while it is not there
-  steps: readonly Step[]; // in the time of the picture
+  steps: readonly Step[] | null; // in the time of its run; null: not read yet, or it failed
+  gaps: readonly NamedGap[] | null;
   isAligned: boolean;
   error: unknown;
+  retry: () => void;
 }
 
 /** The shift that makes both steps begin together; null if one of the runs has no such step. */
@@ -29,31 +33,27 @@ export function useRows(id: string): ReturnType<typeof useQuery<TimelineRows>> {
   });
 }
 
-/** Steps, gaps and their causes take longer than the picture: they come when they are there. */
-export function useAnalysis(id: string): ReturnType<typeof useQuery<TimelineAnalysis>> {
-  return useQuery({
-    queryKey: ["timeline-analysis", id], enabled: id !== "", queryFn: async ({ signal }) => (await ask<TimelineAnalysis>("analyze", { run: id }, signal)).data,
-  });
-}
-
-export function useBeside(id: string, step: number, own: readonly Step[]): BesideRun | null {
+/** It is shown once it is known where it lies: when the steps of both runs are read, or cannot be. */
+export function useBeside(id: string, step: number, own: Analysed): BesideRun | null {
   const rows = useRows(id);
-  const analysis = useAnalysis(id);
+  const other = useAnalysed(id, rows.data?.origin_ns);
   if (id === "") return null;
-  const error = rows.error ?? analysis.error;
-  if (!rows.data || !analysis.data) return { source: null, steps: [], isAligned: false, error };
-  const shift = shiftFor(own[step], stepsOf(analysis.data, rows.data.origin_ns)[step]);
+  const isPlaced = [own, other].every((one) => one.steps !== null || one.error !== null);
+  const shift = shiftFor(own.steps?.[step], other.steps?.[step]);
   return {
-    source: { id, data: rows.data, shift: shift ?? 0 },
-    steps: stepsOf(analysis.data, rows.data.origin_ns, shift ?? 0),
+    id,
+    source: rows.data && isPlaced ? { id, data: rows.data, shift: shift ?? 0 } : null,
+    steps: other.steps,
+    gaps: other.gaps,
     isAligned: shift !== null,
-    error,
+    error: rows.error ?? other.error,
+    retry: rows.error ? () => void rows.refetch() : other.retry,
   };
 }
 
 interface StripProps {
   beside: BesideRun;
-  steps: readonly Step[];
+  steps: readonly Step[] | null;
   step: number;
   change: (step: number) => void;
   close: () => void;
@@ -61,18 +61,18 @@ interface StripProps {
 
 /** The chosen step of both runs, and how they differ. */
 export function BesideStrip({ beside, steps, step, change, close }: StripProps): ReactNode {
-  if (beside.error) return <Failure error={beside.error} />;
-  if (!beside.source) return <Waiting what="Reading the run beside" />;
-  const [own, other] = [steps[step], beside.steps[step]];
-  const most = Math.min(steps.length, beside.steps.length);
+  const [own, other] = [steps?.[step], beside.steps?.[step]];
+  const most = Math.min(steps?.length ?? 0, beside.steps?.length ?? 0);
   return (
     <div className="beside" role="group" aria-label="The run beside">
-      <strong>Beside: {beside.source.id.slice(0, 12)}</strong>
+      <strong>Beside: {beside.id.slice(0, 12)}</strong>
+      {beside.error ? <Failure error={beside.error} retry={beside.retry} /> : null}
+      {beside.source === null && !beside.error ? <Waiting what="Reading the run beside, and the steps of both" /> : null}
       {most > 0 ? (
         <label>
           aligned by step{" "}
           <select value={step} onChange={(event) => change(Number(event.target.value))}>
-            {steps.slice(0, most).map((one, n) => (
+            {steps?.slice(0, most).map((one, n) => (
               <option key={one.window} value={n}>
                 {n}
               </option>
@@ -80,7 +80,11 @@ export function BesideStrip({ beside, steps, step, change, close }: StripProps):
           </select>
         </label>
       ) : null}
-      {beside.isAligned ? null : <span>One of the runs has no step {step}: their first spans begin together.</span>}
+      {beside.source && !beside.isAligned ? (
+        <span>
+          {steps && beside.steps ? `One of the runs has no step ${step}` : "The steps of one of the runs could not be read"}: their first spans begin together.
+        </span>
+      ) : null}
       {own && other ? (
         <>
           <Pair title="Length of the step" own={own.end - own.begin} other={other.end - other.begin} />
@@ -102,7 +106,7 @@ function Pair({ title, own, other }: { title: string; own: number | null; other:
   const more = other - own;
   return (
     <span title={`${exactNs(own)} and ${exactNs(other)}`}>
-      {title}: {duration(own)} here, {duration(other)} beside, <span className={more > 0 ? "worse" : "better"}>{signedDuration(more)}</span>
+      {title}: {duration(own)} here, {duration(other)} beside, <span className={more > 0 ? "worse" : more < 0 ? "better" : ""}>{signedDuration(more)}</span>
     </span>
   );
 }

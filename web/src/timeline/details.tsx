@@ -10,7 +10,7 @@ import { OFFLINE } from "../offline/mode";
 import { CopyAs, shellWord } from "../parts/copy_as";
 import { Absent } from "../parts/figure";
 import { Failure, Waiting } from "../parts/state";
-import { causesOf, causeWords, type NamedGap } from "./idle";
+import { namedIn, type NamedGap } from "./idle";
 import { ID_COLUMNS, type Gap, type Span } from "./item";
 import type { Source } from "./lines";
 import { countersSql, MOST_LINKED, recordSql, select, type Linked, type Row, type Unplaced } from "./records";
@@ -253,13 +253,14 @@ export function argumentLines(text: string): [string, string][] {
 interface GapDetailsProps {
   gap: Gap;
   source: Source;
-  gaps: readonly NamedGap[] | null; // null: the analysis is not there yet
+  gaps: readonly NamedGap[] | null; // null: the analysis is not there yet, or failed
+  failed: boolean;
   zoom: () => void;
 }
 
-export const GapDetails = memo(function GapDetails({ gap, source, gaps, zoom }: GapDetailsProps): ReactNode {
+export const GapDetails = memo(function GapDetails({ gap, source, gaps, failed, zoom }: GapDetailsProps): ReactNode {
   const track = source.data.tracks.find((one) => one.track === source.data.rows[gap.row]?.track);
-  const named = track && gaps ? causesOf(gaps, track, { begin: gap.start, end: gap.start + gap.length }) : [];
+  const named = track && gaps ? namedIn(gaps, track, { begin: gap.start, end: gap.start + gap.length }) : [];
   return (
     <section aria-label="Selected gap" className="selected-span">
       <div>
@@ -275,7 +276,7 @@ export const GapDetails = memo(function GapDetails({ gap, source, gaps, zoom }: 
           </Fact>
           <Fact name="Row">{track ? trackText(track) : ""}</Fact>
           <Fact name="Cause">
-            {gaps === null ? "The analysis is not there yet." : null}
+            {gaps === null ? (failed ? "Not known: the analysis failed. Its error is above the picture." : "The analysis is not there yet.") : null}
             {gaps !== null && named.length === 0 ? (
               <>
                 <Absent reason="only the longest gaps of each device are named, in the steady window" />{" "}
@@ -285,7 +286,7 @@ export const GapDetails = memo(function GapDetails({ gap, source, gaps, zoom }: 
             <ul>
               {named.map((one) => (
                 <li key={`${one.begin}/${one.device}`}>
-                  {duration(one.end - one.begin)}: {causeWords(one.cause)}
+                  {duration(one.end - one.begin)}: {one.words}
                   {one.hostSpan ? ` (${shown(one.hostSpan, 120)})` : ""}
                 </li>
               ))}

@@ -1,12 +1,11 @@
 // Small questions over the time line: where to go, what Perfetto shall open, which run to put beside.
 
-import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import type { RunList } from "../api/answers";
+import type { Shown } from "../api/answers_run";
 import { ask } from "../api/ask";
 import { CopyAs } from "../parts/copy_as";
-import { shown } from "../format/names";
 import { OFFLINE } from "../offline/mode";
+import { RunPicker } from "../pages/runs/picker";
 import { Failure } from "../parts/state";
 import { targetOf, type Target } from "./go_to";
 import { perfettoOf } from "./perfetto";
@@ -80,25 +79,23 @@ export function Perfetto({ id, window, close }: { id: string; window: string; cl
   );
 }
 
+/** What is chosen may be a part of an id, or a name for a run: the address of the page takes the whole id, which stays true. */
 export function Beside({ id, choose, close }: { id: string; choose: (run: string) => void; close: () => void }): ReactNode {
-  const [text, setText] = useState("");
-  const runs = useQuery({ queryKey: ["runs-beside"], queryFn: async ({ signal }) => (await ask<RunList>("runs", { limit: 200 }, signal)).data.runs });
-  const matching = (runs.data ?? []).filter((one) => one.run_id !== id && `${one.file_names} ${one.run_id}`.toLowerCase().includes(text.toLowerCase()));
+  const [failure, fail] = useState<unknown>(null);
+  const take = async (text: string) => {
+    fail(null);
+    try {
+      const { run_id } = (await ask<Pick<Shown, "run_id">>("show", { run: text })).data;
+      if (run_id === id) fail("This is the run itself. Choose another one.");
+      else choose(run_id);
+    } catch (error) {
+      fail(error);
+    }
+  };
   return (
     <Dialog title="Put another run beside this one" close={close}>
-      {runs.error ? <Failure error={runs.error} /> : null}
-      <input autoFocus aria-label="Search runs" placeholder="Part of the file or id" value={text} onChange={(event) => setText(event.target.value)} />
-      <ul className="choices">
-        {matching.slice(0, 12).map((one) => (
-          <li key={one.run_id}>
-            <button className="link" onClick={() => choose(one.run_id)}>
-              {shown(one.file_names.split("/").at(-1) ?? one.run_id, 60)}
-            </button>{" "}
-            <span className="hint">{one.run_id.slice(0, 12)}</span>
-          </li>
-        ))}
-      </ul>
-      {matching.length > 12 ? <p className="hint">{matching.length - 12} more: type a part of the name.</p> : null}
+      <RunPicker label="Run to put beside" choose={(text) => void take(text)} />
+      {failure ? <Failure error={failure} /> : null}
     </Dialog>
   );
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TimelineRows } from "../api/answers";
 import { groupText } from "./device_work";
 import { groupsOf, linesOf, movedPin, numberOf, pinOf, rowOfLine, toggled, workRows, type Line } from "./lines";
+import { pinsOfTitles, titlesAfter } from "./pins";
 
 function run(ranks: (number | null)[]): TimelineRows {
   const tracks = ranks.flatMap((rank, n) => [
@@ -48,6 +49,25 @@ describe("lines", () => {
   it("are filtered by text, and pinned rows stay on top in their order", () => {
     const groups = groupsOf([{ id: "r", data: run([null]), shift: 0 }]);
     expect(texts(linesOf(groups, { pins: [1, 2, 99], shut: [], filter: "STREAM" }))).toEqual(["0/1", "0/2", "[GPU 0]", "0/2", "0/3"]);
+  });
+
+  it("are found by words in any order, else by letters in order", () => {
+    const groups = groupsOf([{ id: "r", data: run([null]), shift: 0 }]);
+    const found = (filter: string) => texts(linesOf(groups, { ...none, filter }));
+    expect(found("7 gpu")).toEqual(["[GPU 0]", "0/2", "0/3"]);
+    expect(found("gp0s7")).toEqual(["[GPU 0]", "0/2", "0/3"]);
+    expect(found("depth")).toEqual(["[GPU 0]", "0/3", "[python]", "0/1"]);
+    expect(found("7s0pg")).toEqual([]);
+  });
+
+  it("that were pinned are pinned again in a run that has them", () => {
+    const [data, ranks] = [run([null]), run([0, 1])];
+    const titles = titlesAfter([], [2, 0, pinOf(1, 2), 99], data);
+    expect(titles).toEqual(["GPU 0 / stream 7", "python / thread 1"]);
+    expect(pinsOfTitles(titles, data)).toEqual([2, 0]);
+    expect(pinsOfTitles(titles, ranks)).toEqual([]);
+    expect(titlesAfter(titles, [2], ranks)).toEqual(["GPU 0 (rank 0) / stream 7", ...titles]);
+    expect(titlesAfter(titles, [], data)).toEqual([]);
   });
 
   it("of a second run come below, with pins of their own", () => {

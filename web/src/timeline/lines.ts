@@ -49,6 +49,11 @@ export function pinOf(source: number, row: number): number {
   return source * SECOND + row;
 }
 
+/** The pins of the run of the page. */
+export function ownPins(pins: readonly number[]): number[] {
+  return pins.filter((pin) => pin < SECOND);
+}
+
 const rankTitle = (track: TimelineTrack) => (track.rank === null ? "no rank" : `rank ${track.rank}`);
 const isStream = (track: TimelineTrack) => track.kind === "stream";
 
@@ -135,7 +140,31 @@ export function isShut(group: Group, { shut, filter }: Pick<Choice, "shut" | "fi
 }
 
 export function linesOf(groups: readonly Group[], choice: Choice): Line[] {
-  return [...pinnedLines(groups, choice.pins), ...groups.flatMap((group) => linesOfGroup(group, choice))];
+  const isWanted = wantedBy(choice.filter, groups);
+  return [...pinnedLines(groups, choice.pins), ...groups.flatMap((group) => linesOfGroup(group, choice, isWanted))];
+}
+
+type IsWanted = (group: Group, title: string) => boolean;
+
+/** All words of a filter, in any order. If no row has them, their letters in order are enough: "gp0s7" finds "GPU 0 / stream 7". */
+function wantedBy(filter: string, groups: readonly Group[]): IsWanted {
+  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const by = (has: (title: string, word: string) => boolean): IsWanted => (group, title) => {
+    const whole = `${group.title} ${title}`.toLowerCase();
+    return words.every((word) => has(whole, word));
+  };
+  const exact = by((title, word) => title.includes(word));
+  const isAny = groups.some((group) => group.rows.some((one) => exact(group, rowTitle(one))) || group.extras.some((one) => exact(group, one.title)));
+  return isAny ? exact : by(hasLetters);
+}
+
+function hasLetters(title: string, word: string): boolean {
+  let from = 0;
+  for (const letter of word) {
+    from = title.indexOf(letter, from) + 1;
+    if (from === 0) return false;
+  }
+  return true;
 }
 
 function pinnedLines(groups: readonly Group[], pins: readonly number[]): Line[] {
@@ -147,11 +176,9 @@ function pinnedLines(groups: readonly Group[], pins: readonly number[]): Line[] 
   return pins.map((pin) => byPin.get(pin)).filter((line) => line !== undefined);
 }
 
-function linesOfGroup(group: Group, choice: Choice): Line[] {
-  const words = choice.filter.toLowerCase();
-  const isWanted = (title: string) => words === "" || `${group.title} ${title}`.toLowerCase().includes(words);
-  const rows = group.rows.filter((one) => isWanted(rowTitle(one)));
-  const extras = group.extras.filter((one) => isWanted(one.title));
+function linesOfGroup(group: Group, choice: Choice, isWanted: IsWanted): Line[] {
+  const rows = group.rows.filter((one) => isWanted(group, rowTitle(one)));
+  const extras = group.extras.filter((one) => isWanted(group, one.title));
   if (rows.length + extras.length === 0) return [];
   const isClosed = isShut(group, choice);
   const header: Line = { kind: "group", source: group.source, group, isShut: isClosed };

@@ -27,6 +27,14 @@ describe("the address of the page", () => {
     for (const text of ["", "1", "5-5", "1-2_x", null]) expect(readArea(text)).toBeNull();
   });
 
+  it("leaves the view as it was where another run is beside, which may be longer", () => {
+    const view = (text: string) => readState(new URLSearchParams(text), all).view;
+    expect(view("at=3000000-4000000&with=abc")).toEqual({ begin: 3_000_000, end: 4_000_000 });
+    expect(view("at=3000000-4000000").begin).toBeLessThan(1_000_000);
+    expect(view("at=0-99999999999999999999999&with=abc")).toEqual(all);
+    expect(readArea("0-99999999999999999999999")).toBeNull();
+  });
+
   it("writes lists of rows as ranges", () => {
     expect(rangesText([9, 1, 2, 3])).toBe("1-3.9");
     expect(readRanges("1-3.9.z.")).toEqual([1, 2, 3, 9]);

@@ -1,6 +1,6 @@
 // What of the page is in its address, so that a link restores it: short texts, and only what differs from the usual.
 
-import { viewOf, viewText, type View } from "./view";
+import { stretchOf, viewOf, viewText, type View } from "./view";
 
 /** A stretch of time that is summed up; without rows: all of them. */
 export interface Area extends View {
@@ -50,19 +50,21 @@ export function areaText(area: Area): string {
 }
 
 export function readArea(text: string | null): Area | null {
-  const found = /^(-?\d+)-(-?\d+)(?:_([\d.-]+))?$/.exec(text ?? "");
-  if (!found || Number(found[2]) <= Number(found[1])) return null;
-  return { begin: Number(found[1]), end: Number(found[2]), rows: found[3] === undefined ? null : readRanges(found[3]) };
+  const found = /^([^_]*)(?:_([\d.-]+))?$/.exec(text ?? "");
+  const stretch = stretchOf(found?.[1] ?? null);
+  return stretch && { ...stretch, rows: found?.[2] === undefined ? null : readRanges(found[2]) };
 }
 
 function readList(text: string | null): number[] {
   return [...new Set((text ?? "").split(".").filter((one) => /^\d{1,7}$/.test(one)).map(Number))];
 }
 
+/** With a run beside, the view is as it was written: it may lie where only that run has something, which is not known yet. */
 export function readState(search: URLSearchParams, all: View): PageState {
   const by = search.get("by") as SortedBy;
+  const beside = search.get("with") ?? "";
   return {
-    view: viewOf(search.get("at"), all),
+    view: (beside === "" ? null : stretchOf(search.get("at"))) ?? viewOf(search.get("at"), all),
     selected: search.get("sel") ?? "",
     area: readArea(search.get("area")),
     by: SORTS.includes(by) ? by : "sum",
@@ -71,7 +73,7 @@ export function readState(search: URLSearchParams, all: View): PageState {
     rows: search.get("rows") ?? "",
     find: search.get("find") ?? "",
     only: search.get("only") === "1",
-    beside: search.get("with") ?? "",
+    beside,
     step: Number(/^\d{1,6}$/.exec(search.get("step") ?? "")?.[0] ?? 0),
   };
 }

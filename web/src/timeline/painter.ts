@@ -1,9 +1,10 @@
 // The two canvases of the picture: below, a bitmap of one line a row, stretched; above, all that is text or outline.
 
 import { shown } from "../format/names";
-import { duration } from "../format/numbers";
+import { duration, signedDuration } from "../format/numbers";
 import type { Arrow } from "./arrows";
 import { groupText, type WorkByTrack } from "./device_work";
+import type { Difference } from "./differences";
 import type { Box } from "./draw";
 import type { NamedGap } from "./idle";
 import { isOfTrack } from "./idle";
@@ -61,7 +62,8 @@ export interface Scene {
   boxes: readonly Box[];
   steps: readonly Step[];
   outside: readonly Outside[];
-  gaps: readonly NamedGap[];
+  differences?: readonly Difference[];
+  gaps: readonly (readonly NamedGap[] | null)[]; // of each run
   notes: NoteMarks;
   selected: Selected | null;
   arrows: readonly Arrow[];
@@ -78,6 +80,8 @@ interface Ink {
   raised: string;
   idle: string;
   mark: string;
+  better: string;
+  worse: string;
 }
 
 const inks = new Map<string, Ink>();
@@ -89,7 +93,7 @@ function inkOf(): Ink {
   if (known) return known;
   const style = getComputedStyle(document.documentElement);
   const of = (name: string) => style.getPropertyValue(`--${name}`);
-  const ink = { text: of("text"), quiet: of("quiet"), line: of("line"), accent: of("accent"), raised: of("raised"), idle: of("idle"), mark: of("communication") };
+  const ink = { text: of("text"), quiet: of("quiet"), line: of("line"), accent: of("accent"), raised: of("raised"), idle: of("idle"), mark: of("communication"), better: of("better"), worse: of("worse") };
   inks.set(theme, ink);
   return ink;
 }
@@ -124,6 +128,7 @@ export function paintScene(canvas: HTMLCanvasElement, scene: Scene): void {
   pen.restore();
   axis(pen, scene, ink);
   bands(pen, scene, ink);
+  differences(pen, scene, ink);
   areaAndMark(pen, scene, ink);
 }
 
@@ -169,11 +174,12 @@ function headers(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
 
 function namedGaps(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
   scene.lines.forEach((line, n) => {
-    if (line.kind !== "row" || line.source > 0 || !scene.workRows.has(`0/${line.row.row}`)) return;
-    for (const gap of scene.gaps) {
-      if (gap.end < scene.view.begin || gap.begin > scene.view.end || gap.device === "cpu" || !isOfTrack(gap, line.track)) continue;
-      const left = Math.max(-10, pixelOf(scene.view, gap.begin, scene.width));
-      const right = Math.min(scene.width + 10, pixelOf(scene.view, gap.end, scene.width));
+    if (line.kind !== "row" || !scene.workRows.has(`${line.source}/${line.row.row}`)) return;
+    const own = shifted(scene.view, -(scene.shifts[line.source] ?? 0));
+    for (const gap of scene.gaps[line.source] ?? []) {
+      if (gap.end < own.begin || gap.begin > own.end || gap.device === "cpu" || !isOfTrack(gap, line.track)) continue;
+      const left = Math.max(-10, pixelOf(own, gap.begin, scene.width));
+      const right = Math.min(scene.width + 10, pixelOf(own, gap.end, scene.width));
       if (right - left >= 4) hatch(pen, left, yOf(scene, n) + 2, right - left, scene.rowHeight - 4, ink.idle);
     }
   });
@@ -329,6 +335,32 @@ function bands(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
   const isUnder = (one: View) => scene.steps.some((step) => step.begin < one.end && one.begin < step.end);
   scene.outside.forEach((one, n) => draw(one, isUnder(one) ? "" : one.what, false, n));
   scene.steps.forEach((one, n) => draw(one, one.phase ? `${one.label} · ${one.phase.replaceAll("_", " ")}` : one.label, true, n));
+}
+
+/** Above the middle where the step beside is longer, below where it is shorter, as high as it is large; in words where there is room. */
+function differences(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {
+  const list = scene.differences ?? [];
+  const largest = Math.abs(list.at(-1)?.more ?? 0);
+  const middle = scene.top - BAND / 2 - 1;
+  pen.font = "10px system-ui, sans-serif";
+  for (const { begin, end, more } of list) {
+    const left = Math.max(-2, pixelOf(scene.view, begin, scene.width));
+    const right = Math.min(scene.width + 2, pixelOf(scene.view, end, scene.width));
+    if (right < 0 || left > scene.width) continue;
+    const wide = Math.max(1, right - left - 1);
+    const high = largest === 0 ? 0 : Math.max(1, Math.round((Math.abs(more) / largest) * (BAND / 2 - 1)));
+    const colour = more > 0 ? ink.worse : ink.better;
+    const text = signedDuration(more);
+    const isTold = pen.measureText(text).width + 8 < right - Math.max(0, left);
+    pen.fillStyle = more === 0 ? ink.line : colour;
+    pen.globalAlpha = isTold ? 0.15 : 1;
+    if (isTold) pen.fillRect(left, middle - BAND / 2 + 1, wide, BAND - 2);
+    else if (more === 0) pen.fillRect(left, middle, wide, 1);
+    else pen.fillRect(left, more > 0 ? middle - high : middle, wide, high);
+    pen.globalAlpha = 1;
+    pen.fillStyle = more === 0 ? ink.quiet : colour;
+    if (isTold) pen.fillText(text, Math.max(0, left) + 4, middle);
+  }
 }
 
 function areaAndMark(pen: CanvasRenderingContext2D, scene: Scene, ink: Ink): void {

@@ -3,10 +3,12 @@
 import { useEffect, useImperativeHandle, useMemo, useRef, useState, type ReactNode, type Ref } from "react";
 import { shown } from "../format/names";
 import { duration, percent } from "../format/numbers";
+import { placeText } from "../pages/run/parts";
 import { arrowText, type Arrow } from "./arrows";
 import type { WorkByTrack } from "./device_work";
 import { itemAt, paintRows, type Emphasis } from "./draw";
-import { causesOf, causeWords, type NamedGap } from "./idle";
+import { differenceText, type Difference } from "./differences";
+import { namedIn, type NamedGap } from "./idle";
 import type { Selected, Span } from "./item";
 import { lineAt, rowHeightFor, topsOf } from "./layout";
 import { numberOf, rowOfLine, workRows, type ExtraLine, type Line, type Source } from "./lines";
@@ -23,10 +25,11 @@ import { Titles } from "./titles";
 import type { NotesOnPicture } from "./use_notes";
 import { useExtraData } from "./use_extras";
 import { useSize, useWheel } from "./use_stage";
-import { moved, shifted, spanOf, timeAt, zoomed, type View } from "./view";
+import { moved, pinched, shifted, spanOf, timeAt, zoomed, type View } from "./view";
 
 const SNAP = 7; // px
 const DRAG = 3; // px that a click may move
+const MOST_DEVICES = 8; // of a step that are told
 
 /** What the keys need to know of the picture. */
 export interface StageHandle {
@@ -34,6 +37,7 @@ export interface StageHandle {
   firstLine: number;
   picksOf: (line: Line) => readonly Piece[];
   pointer: () => { at: number; line: Line | null } | null; // snapped to an edge
+  place: () => number | null; // of the pointer: 0 at the left edge, 1 at the right
   focus: () => void;
 }
 
@@ -57,7 +61,8 @@ interface StageProps {
   mark: number | null;
   steps: readonly Step[];
   outside: readonly Outside[];
-  gaps: readonly NamedGap[];
+  differences: readonly Difference[];
+  gaps: readonly (readonly NamedGap[] | null)[]; // of each run
   noted: NotesOnPicture;
   fail: (error: unknown) => void;
   fold: (group: number) => void;
@@ -75,7 +80,13 @@ interface Drag {
   isMoved: boolean;
 }
 
-type Bands = { steps: readonly Step[]; outside: readonly Outside[] };
+/** Two fingers: where they began, as shares of the width, and what was seen then. */
+interface Pinch {
+  from: [number, number];
+  view: View;
+}
+
+type Bands = Pick<StageProps, "steps" | "outside" | "differences">;
 
 interface Hint {
   x: number;
@@ -102,10 +113,12 @@ export function Stage(props: StageProps): ReactNode {
   const [hint, setHint] = useState<Hint | null>(null);
   const drag = useRef<Drag | null>(null);
   const last = useRef<{ x: number; y: number } | null>(null);
+  const fingers = useRef(new Map<number, number>()); // x of each
+  const pinch = useRef<Pinch | null>(null);
 
   const rowHeight = rowHeightFor(lines.length);
   const tops = useMemo(() => topsOf(lines, rowHeight), [lines, rowHeight]);
-  const top = AXIS + (props.steps.length + props.outside.length > 0 ? BAND : 0);
+  const top = AXIS + (props.steps.length + props.outside.length > 0 ? BAND : 0) + (props.differences.length > 0 ? BAND : 0);
   const level = levelFor(width > 0 ? spanOf(view) / width : 1);
   const first = Math.min(lineAt(tops, scroll), Math.max(0, lines.length - 1));
   const end = lineAt(tops, scroll + Math.max(0, height - top)) + 1;
@@ -156,12 +169,13 @@ export function Stage(props: StageProps): ReactNode {
       };
       paintScene(over.current as HTMLCanvasElement, {
         width, height, top, rowHeight, tops: seenTops, view, shifts: sources.map((one) => one.shift), lines: seen, extras, work: props.work,
-        workRows: streams, boxes, steps: props.steps, outside: props.outside, gaps: props.gaps, notes: props.noted.marks, selected, arrows: props.arrows, placeOf, area, mark: props.mark,
+        workRows: streams, boxes, steps: props.steps, outside: props.outside, differences: props.differences, gaps: props.gaps, notes: props.noted.marks, selected, arrows: props.arrows, placeOf, area, mark: props.mark,
       });
       const page = document.getElementById("main") as HTMLElement;
       page.dataset["frameMs"] = (performance.now() - began).toFixed(2);
       page.dataset["items"] = String([...known.values()].flat().reduce((sum, { tile }) => sum + tile.item.length, 0));
       page.dataset["notes"] = marksText(props.noted.marks);
+      page.dataset["differences"] = String(props.differences.length);
       page.dataset["arrows"] = JSON.stringify(props.arrows.map(arrowText));
       if (known.size > 0 ? [...known.values()].some((picks) => picks.length > 0) : lines.length === 0 || seen.every((line) => rowOfLine(line) === null))
         page.dataset["ready"] = "true";
@@ -184,6 +198,8 @@ export function Stage(props: StageProps): ReactNode {
     if (y < element.scrollTop) element.scrollTop = Math.max(0, y - rowHeight * 2);
     else if (y + rowHeight > element.scrollTop + room) element.scrollTop = y + rowHeight * 3 - room;
   }, [selected, lines, tops, rowHeight, top, height]);
+
+  const shareOf = (x: number) => (x - (box.current as HTMLDivElement).getBoundingClientRect().left) / width;
 
   const place = (x: number, y: number): { at: number; line: Line | null } => {
     const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
@@ -222,6 +238,7 @@ export function Stage(props: StageProps): ReactNode {
     firstLine: first,
     picksOf,
     pointer: () => (last.current ? { ...place(last.current.x, last.current.y), at: snapped(last.current.x, last.current.y) } : null),
+    place: () => (last.current ? shareOf(last.current.x) : null),
     focus: () => box.current?.focus(),
   }));
 
@@ -229,10 +246,9 @@ export function Stage(props: StageProps): ReactNode {
   turn.current = (event) => {
     if (event.shiftKey) return; // rows scroll
     event.preventDefault();
-    const bounds = (box.current as HTMLDivElement).getBoundingClientRect();
     const unit = event.deltaMode === 1 ? 16 : 1;
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) setView(moved(view, (event.deltaX * unit) / width, all));
-    else setView(zoomed(view, Math.exp(event.deltaY * unit * (event.ctrlKey ? 0.01 : 0.0015)), (event.clientX - bounds.left) / width, all));
+    else setView(zoomed(view, Math.exp(event.deltaY * unit * (event.ctrlKey ? 0.01 : 0.0015)), shareOf(event.clientX), all));
   };
   useWheel(box, turn);
 
@@ -241,8 +257,14 @@ export function Stage(props: StageProps): ReactNode {
     const { at, line } = place(x, y);
     const textOf = (one: Line) =>
       one.kind === "extra" ? extraHint(one, at - (sources[one.source]?.shift ?? 0), extras[one.source]) : rowHint(spanAt(at, one), one, at, props, sources);
-    const text = line ? textOf(line) : bandHint(y - bounds.top, at, props);
+    const text = line ? textOf(line) : bandHint(y - bounds.top, at, top, props);
     return text === "" ? null : { x: x - bounds.left, y: y - bounds.top, text };
+  };
+
+  const lift = (finger: number) => {
+    fingers.current.delete(finger);
+    pinch.current = null;
+    drag.current = null;
   };
 
   const areaTo = (begun: Drag, x: number, y: number): Area => {
@@ -259,13 +281,21 @@ export function Stage(props: StageProps): ReactNode {
     <div className="timeline" data-lines={lines.length}>
       <Titles
         lines={seen} top={top} shift={shift} rowHeight={rowHeight} runs={sources.length} letters={30} fold={props.fold} pin={props.pin} movePin={props.movePin}
-        rangeOf={rangeOf}
+        rangeOf={rangeOf} band={props.differences.length > 0 ? { top: top - BAND, height: BAND, text: "▲ longer beside, ▼ shorter" } : null}
       />
       <div
         ref={box} className={`stage${props.areaMode ? " measuring" : ""}`} tabIndex={0} role="application"
         aria-label="Time line. W and S zoom, A and D move, arrow keys go from span to span, F fits, slash searches, question mark lists all keys."
         onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
         onPointerDown={(event) => {
+          if (event.button !== 0) return;
+          fingers.current.set(event.pointerId, event.clientX);
+          if (fingers.current.size > 1) {
+            const [one, other] = [...fingers.current.values()] as [number, number];
+            drag.current = null;
+            pinch.current ??= { from: [shareOf(one), shareOf(other)], view };
+            return;
+          }
           const isAxis = event.clientY - event.currentTarget.getBoundingClientRect().top < top;
           const isArea = event.shiftKey || props.areaMode || isAxis;
           drag.current = { x: event.clientX, y: event.clientY, view, scroll, from: snapped(event.clientX, event.clientY), isArea, isMoved: false };
@@ -273,6 +303,12 @@ export function Stage(props: StageProps): ReactNode {
         }}
         onPointerMove={(event) => {
           last.current = { x: event.clientX, y: event.clientY };
+          if (fingers.current.has(event.pointerId)) fingers.current.set(event.pointerId, event.clientX);
+          if (pinch.current) {
+            const [one, other] = [...fingers.current.values()] as [number, number];
+            setView(pinched(pinch.current.view, pinch.current.from, [shareOf(one), shareOf(other)], all));
+            return;
+          }
           const begun = drag.current;
           if (!begun) {
             const { at, line } = place(event.clientX, event.clientY);
@@ -291,12 +327,13 @@ export function Stage(props: StageProps): ReactNode {
         }}
         onPointerUp={(event) => {
           const begun = drag.current;
-          drag.current = null;
-          if (begun?.isMoved) return;
+          lift(event.pointerId);
+          if (!begun || begun.isMoved) return; // what began elsewhere, or with two fingers, is no click
           const { at, line } = place(event.clientX, event.clientY);
           props.pick(spanAt(at, line), line, at);
         }}
-        onPointerCancel={() => (drag.current = null)}
+        onPointerCancel={(event) => lift(event.pointerId)}
+        onLostPointerCapture={(event) => lift(event.pointerId)}
         onPointerLeave={() => {
           last.current = null;
           setHint(null);
@@ -320,24 +357,33 @@ export function Stage(props: StageProps): ReactNode {
 
 function rowHint(span: Span | null, line: Line, at: number, { gaps, noted }: Pick<StageProps, "gaps" | "noted">, sources: readonly Source[]): string {
   if (span) return `${shown(span.name, 120)}\n${span.length === 0 ? "an instant, or no length given" : duration(span.length)}${noteHint(span, noted)}`;
-  if (line.kind !== "row" || line.source > 0) return "";
+  if (line.kind !== "row") return "";
   const own = at - (sources[line.source]?.shift ?? 0);
-  const gap = causesOf(gaps, line.track, { begin: own, end: own + 1 })[0];
-  return gap ? `Idle ${duration(gap.end - gap.begin)}: ${causeWords(gap.cause)}${gap.hostSpan ? ` (${shown(gap.hostSpan, 80)})` : ""}` : "";
+  const gap = namedIn(gaps[line.source] ?? [], line.track, { begin: own, end: own + 1 })[0];
+  return gap ? `Idle ${duration(gap.end - gap.begin)}: ${gap.words}${gap.hostSpan ? ` (${shown(gap.hostSpan, 80)})` : ""}` : "";
 }
 
 function noteHint(span: Span, { notes }: NotesOnPicture): string {
   return span.source > 0 ? "" : notesOf(notes, span).map((note) => `\nNote: ${shown(note.text, 160)}`).join("");
 }
 
-function bandHint(y: number, at: number, { steps, outside }: Bands): string {
+function bandHint(y: number, at: number, top: number, { steps, outside, differences }: Bands): string {
   if (y < AXIS) return "";
-  const step = steps.findLast((one) => one.begin <= at && at < one.end);
-  if (step) {
-    const device = step.devices[0];
-    const busy = device && device.window_ns > 0 ? `, ${percent(device.busy_ns / device.window_ns)} of it busy on device ${device.device}` : "";
-    return `${shown(step.label, 100)}${step.phase ? `, ${step.phase.replaceAll("_", " ")}` : ""}\n${duration(step.end - step.begin)}${busy}`;
+  const isHere = (one: View) => one.begin <= at && at < one.end;
+  if (differences.length > 0 && y >= top - BAND) {
+    const difference = differences.find(isHere);
+    return difference ? differenceText(difference) : "";
   }
-  const out = outside.find((one) => one.begin <= at && at < one.end);
+  const step = steps.findLast(isHere);
+  if (step) return `${shown(step.label, 100)}${step.phase ? `, ${step.phase.replaceAll("_", " ")}` : ""}\n${duration(step.end - step.begin)}${busyText(step)}`;
+  const out = outside.find(isHere);
   return out ? `${out.what}: ${out.why}\n${duration(out.end - out.begin)}` : "";
+}
+
+/** How busy its devices are, each with its rank. */
+export function busyText({ devices }: Step): string {
+  const known = devices.filter((one) => one.window_ns > 0);
+  const lines = known.slice(0, MOST_DEVICES).map((one) => `\n${percent(one.busy_ns / one.window_ns)} of it busy on ${placeText(one)}`);
+  const more = known.length - lines.length;
+  return `${lines.join("")}${more > 0 ? `\nand ${more} more` : ""}`;
 }

@@ -18,9 +18,9 @@ export interface Outside extends View {
   why: string;
 }
 
-export function stepsOf(analysis: TimelineAnalysis, origin: Whole, shift = 0): Step[] {
+export function stepsOf(analysis: TimelineAnalysis, origin: Whole): Step[] {
   return analysis.steps.list.map((step) => {
-    const begin = difference(step.start_ns, origin) + shift;
+    const begin = difference(step.start_ns, origin);
     return { label: step.label ?? step.window, phase: step.phase, window: step.window, devices: step.devices, begin, end: begin + step.dur_ns };
   });
 }

@@ -26,6 +26,22 @@ describe("the store of tiles", () => {
     expect(asked.map((one) => one.signal?.aborted)).toEqual([true, false]);
   });
 
+  it("asks for a tile that failed again only when it is told to", async () => {
+    let asked = 0;
+    const failures: unknown[] = [];
+    const view = { begin: 0, end: 100 };
+    const refuse: typeof askTile = () => Promise.reject(new Error(`gone ${++asked}`));
+    const store: TileStore = new TileStore("r", 3, () => asked < 50 && store.want(0, view, [0]), (error) => failures.push(error), refuse);
+    const wait = () => new Promise((resolve) => setTimeout(resolve, 5));
+    store.want(0, view, [0]);
+    await wait();
+    expect([asked, failures.length, store.isWaiting]).toEqual([1, 1, false]);
+    store.retry();
+    store.want(0, view, [0]);
+    await wait();
+    expect(asked).toBe(2);
+  });
+
   it("stretches what it has until the right resolution is there", async () => {
     const { store, answerAll } = storeOf();
     const view = { begin: 0, end: 500 };

@@ -26,6 +26,7 @@ export async function askTile(run: string, level: number, tile: number, rows: re
 export class TileStore {
   private readonly tiles = new Map<string, Tile>();
   private readonly asked = new Map<string, AbortController>();
+  private readonly refused = new Set<string>(); // not asked for again until someone says so: else a server that is gone is asked for ever
   private bytes = 0;
 
   constructor(
@@ -64,8 +65,13 @@ export class TileStore {
     for (const key of wanted) {
       const tile = this.tiles.get(key);
       if (tile) this.touch(key, tile);
-      else if (!this.asked.has(key)) void this.fetch(key);
+      else if (!this.asked.has(key) && !this.refused.has(key)) void this.fetch(key);
     }
+  }
+
+  /** What failed is asked for again when it is wanted next. */
+  retry(): void {
+    this.refused.clear();
   }
 
   stop(): void {
@@ -101,7 +107,9 @@ export class TileStore {
       const rows = Array.from({ length: Math.min(ROWS_OF_A_GROUP, this.rows - first) }, (_, i) => first + i);
       this.keep(key, await this.fetchTile(this.run, level, tile, rows, controller.signal));
     } catch (error) {
-      if (!controller.signal.aborted) this.failed(error);
+      if (controller.signal.aborted) return;
+      this.refused.add(key);
+      this.failed(error);
     } finally {
       if (this.asked.get(key) === controller) this.asked.delete(key);
       if (!controller.signal.aborted) this.changed();

@@ -1,5 +1,6 @@
 // The time line as a whole: the state of the page, what the keys do, and the parts that show it.
 
+import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { useSearch } from "wouter";
 import type { TimelineRows } from "../api/answers";
@@ -8,37 +9,42 @@ import { grouped } from "../format/numbers";
 import { OFFLINE } from "../offline/mode";
 import { Failure } from "../parts/state";
 import { AreaSums } from "./area";
-import { BesideStrip, useAnalysis, useBeside } from "./beside";
+import { BesideStrip, useBeside } from "./beside";
 import { CrumbsBar, useCrumbs } from "./crumbs_bar";
 import { useWork } from "./device_work";
 import { GapDetails, SpanDetails } from "./details";
 import { Beside, GoTo, Perfetto, type Asked } from "./dialogs";
+import { differencesOf } from "./differences";
 import { extrasLeftOut } from "./extras";
 import type { Target } from "./go_to";
-import { gapsOf } from "./idle";
 import { readSelected, selectedText, type Selected, type Span } from "./item";
-import { groupsOf, hullOf, linesOf, movedPin, numberOf, pinOf, rowOfLine, toggled, withExtras, type Line, type Source } from "./lines";
+import { groupsOf, hullOf, linesOf, movedPin, numberOf, ownPins, pinOf, rowOfLine, toggled, withExtras, type Line, type Source } from "./lines";
 import { Minimap } from "./minimap";
 import { nearestDrawn, nextOf, previousOf } from "./neighbours";
 import { readState, type Area, type PageState, type SortedBy } from "./page_state";
+import { rememberedPins, rememberPins } from "./pins";
 import { gapAt, located, placed, rowAsker } from "./place";
 import type { Unplaced } from "./records";
 import { findSpan, sameName, Search, spanOfFound, type Way } from "./search";
 import { NOTE_FIELD } from "./span_notes";
 import { spanFrom, Stage, type StageHandle } from "./stage";
-import { outsideOf, stepAround, stepFrom, stepsOf, windowOf } from "./steps";
+import { stepAround, stepFrom, windowOf, type Step } from "./steps";
+import { useAnalysed } from "./use_analysed";
 import { useExtraRows, useExtras } from "./use_extras";
 import { useKeys } from "./use_keys";
 import { useLinks } from "./use_links";
 import { useNotesOnPicture } from "./use_notes";
 import { usePageState } from "./use_page_state";
 import { useStores } from "./use_stores";
-import { around, isSame, kept, moved, shifted, showing, zoomed, type View } from "./view";
+import { around, fitted, isSame, kept, moved, shifted, showing, zoomed, type View } from "./view";
+
+const NO_STEPS: readonly Step[] = [];
 
 export function Timeline({ id, data }: { id: string; data: TimelineRows }): ReactNode {
   const own = useMemo<View>(() => ({ begin: data.begin_ns, end: data.end_ns }), [data]);
   const [state, patch] = usePageState((search) => firstState(search, data, own), own);
-  const [selected, setSelected] = useState<Selected | null>(null);
+  const [chosen, setSelected] = useState<Selected | null>(null);
+  const [chosenWith, setChosenWith] = useState(state.beside);
   const [lit, light] = useState<string | null>(null);
   const [mark, setMark] = useState<number | null>(null);
   const [areaMode, setAreaMode] = useState(false);
@@ -48,16 +54,24 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
   const stage = useRef<StageHandle>(null);
   const isToShow = useRef(new URLSearchParams(useSearch()).has("show"));
 
-  const analysis = useAnalysis(id);
-  const steps = useMemo(() => (analysis.data ? stepsOf(analysis.data, data.origin_ns) : []), [analysis.data, data]);
-  const outside = useMemo(() => (analysis.data ? outsideOf(analysis.data, data.origin_ns) : []), [analysis.data, data]);
-  const gaps = useMemo(() => (analysis.data ? gapsOf(analysis.data, data.origin_ns) : null), [analysis.data, data]);
-  const beside = useBeside(state.beside, state.step, steps);
+  // What was chosen of a run beside is gone with it.
+  if (chosenWith !== state.beside) {
+    setChosenWith(state.beside);
+    if (chosen?.source === 1) setSelected(null);
+  }
+
+  const analysed = useAnalysed(id, data.origin_ns);
+  const steps = analysed.steps ?? NO_STEPS;
+  const beside = useBeside(state.beside, state.step, analysed);
+  const besideSteps = beside?.source ? beside.steps : null;
+  const differences = useMemo(() => differencesOf(steps, besideSteps ?? NO_STEPS), [steps, besideSteps]);
   const [besideData, besideShift] = [beside?.source?.data, beside?.source?.shift ?? 0];
   const sources = useMemo<Source[]>(
     () => [{ id, data, shift: 0 }, ...(besideData ? [{ id: state.beside, data: besideData, shift: besideShift }] : [])],
     [id, data, besideData, besideShift, state.beside],
   );
+  const selected = chosen && chosen.source < sources.length ? chosen : null;
+  const gaps = [analysed.gaps, beside?.gaps ?? null];
   const all = useMemo(() => hullOf(sources), [sources]);
   const extraRows = useExtraRows(id);
   const leftOut = extrasLeftOut(extraRows.data ?? []);
@@ -68,6 +82,13 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
   const work = [useWork(id), useWork(state.beside)];
   const crumbs = useCrumbs(state.view, all);
   const noted = useNotesOnPicture(sources[0] as Source);
+
+  // A link may show what only the run beside has: where the view may lie is known when that run is there.
+  const isWhole = state.beside === "" || besideData !== undefined;
+  useEffect(() => {
+    const fits = fitted(state.view, all);
+    if (isWhole && !isSame(fits, state.view)) patch({ view: fits });
+  }, [all, isWhole]);
 
   const leave = useCallback(() => stage.current?.focus(), []);
   const setView = useCallback((view: View) => patch({ view }), [patch]);
@@ -99,11 +120,11 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
     [sources, lines, groups, patch, state.view, state.shut, all],
   );
 
-  const tried = useCallback(async (act: () => Promise<void>) => {
+  const tried = useCallback(async (act: () => Promise<void>, signal?: AbortSignal) => {
     try {
       await act();
     } catch (error) {
-      fail(error);
+      if (!signal?.aborted) fail(error);
     }
   }, []);
 
@@ -113,7 +134,9 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
     const wanted = readSelected(state.selected);
     const source = wanted ? sources[wanted.source] : undefined;
     if (!wanted || !source) {
-      if (state.selected === "") setSelected(null);
+      if (wanted && state.beside !== "") return; // the run beside is not there yet
+      setSelected(null);
+      if (state.selected !== "") patch({ selected: "" });
       return;
     }
     const control = new AbortController();
@@ -122,9 +145,9 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
       if (control.signal.aborted) return;
       setSelected(found);
       if (found === null) patch({ selected: "" });
-    });
+    }, control.signal);
     return () => control.abort();
-  }, [state.selected, selected, sources, tried, patch]);
+  }, [state.selected, state.beside, selected, sources, tried, patch]);
 
   useEffect(() => {
     if (!selected || !isToShow.current) return;
@@ -232,7 +255,11 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
     setView(isSame(fitted, state.view) ? all : fitted);
   };
 
-  const pin = (source: number, row: number) => patch({ pins: toggled(state.pins, pinOf(source, row)) });
+  const setPins = (pins: number[]) => {
+    patch({ pins });
+    rememberPins(pins, data);
+  };
+  const pin = (source: number, row: number) => setPins(toggled(state.pins, pinOf(source, row)));
 
   const pinThis = () => {
     const line = stage.current?.pointer()?.line ?? null;
@@ -244,7 +271,8 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
   const toStep = (way: Way) => {
     const step = stepFrom(steps, state.view, way);
     if (step) return zoom(step.begin, step.end);
-    const count = analysis.data?.steps.count ?? 0;
+    const { count } = analysed;
+    if (analysed.steps === null) return say(analysed.error ? "the steps could not be read" : "the steps are not read yet");
     return say(steps.length === 0 ? "no steps are known" : count > steps.length ? `only the first ${grouped(steps.length)} of ${grouped(count)} steps are told` : `no ${way} step`);
   };
 
@@ -270,8 +298,8 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
   };
 
   useKeys({
-    w: () => setView(zoomed(state.view, 0.7, 0.5, all)),
-    s: () => setView(zoomed(state.view, 1 / 0.7, 0.5, all)),
+    w: () => setView(zoomed(state.view, 0.7, stage.current?.place() ?? 0.5, all)),
+    s: () => setView(zoomed(state.view, 1 / 0.7, stage.current?.place() ?? 0.5, all)),
     a: () => setView(moved(state.view, -0.15, all)),
     d: () => setView(moved(state.view, 0.15, all)),
     f: fit,
@@ -297,9 +325,17 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
 
   const isAnyShut = groups.some((one) => !one.isFolded && state.shut.includes(one.number));
   const foldAll = () => patch({ shut: groups.filter((one) => one.isFolded === isAnyShut).map((one) => one.number) });
-  const movePin = (one: number, by: -1 | 1) => patch({ pins: movedPin(state.pins, one, by) });
+  const movePin = (one: number, by: -1 | 1) => setPins(movedPin(state.pins, one, by));
   const fold = (group: number) => patch({ shut: toggled(state.shut, group) });
-  const counted = analysis.data?.steps.count ?? 0;
+  /** Another run beside, or none: what was chosen and pinned of the one before means nothing there. */
+  const putBeside = (run: string) =>
+    patch({ beside: run, step: 0, pins: ownPins(state.pins), ...(readSelected(state.selected)?.source === 1 ? { selected: "" } : {}) });
+  const client = useQueryClient();
+  const retry = () => {
+    stores.forEach((store) => store.retry());
+    void client.refetchQueries({ type: "active", predicate: ({ state: { status } }) => status === "error" });
+    fail(null);
+  };
   return (
     <>
       <div className="timeline-bar">
@@ -320,19 +356,25 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
         </button>
         <button onClick={() => setAsked("beside")}>Beside</button>
         <CrumbsBar crumbs={crumbs} view={state.view} all={all} go={setView} />
-        {counted > steps.length && steps.length > 0 ? <span className="hint">Bands: the first {grouped(steps.length)} of {grouped(counted)} steps</span> : null}
+        {analysed.count > steps.length && steps.length > 0 ? <span className="hint">Bands: the first {grouped(steps.length)} of {grouped(analysed.count)} steps</span> : null}
         {leftOut > 0 && !OFFLINE ? <span className="hint">{grouped(leftOut)} more counters are left out</span> : null}
       </div>
-      {failure ? <Failure error={failure} retry={() => fail(null)} /> : null}
+      {failure ? <Failure error={failure} retry={retry} /> : null}
+      {analysed.error ? (
+        <div role="group" aria-label="Steps and causes of gaps">
+          Steps and the causes of gaps could not be read:
+          <Failure error={analysed.error} retry={analysed.retry} />
+        </div>
+      ) : null}
       {extraRows.error ? <Failure error={extraRows.error} retry={() => void extraRows.refetch()} /> : null}
-      {beside ? <BesideStrip beside={beside} steps={steps} step={state.step} change={(step) => patch({ step })} close={() => patch({ beside: "", step: 0 })} /> : null}
+      {beside ? <BesideStrip beside={beside} steps={analysed.steps} step={state.step} change={(step) => patch({ step })} close={() => putBeside("")} /> : null}
       <Minimap sources={sources} all={all} view={state.view} setView={(view) => setView(kept(view, all))} />
       {lines.length === 0 ? <p className="empty">No row has “{shown(state.rows, 80)}” in its name.</p> : null}
       <Stage
         handle={stage} sources={sources} stores={stores} lines={lines} work={work} all={all} view={state.view} setView={setView}
         emphasis={{ lit: lit ?? (sources.length > 1 ? (span?.name ?? null) : null), only: state.only ? state.find : "" }} light={light}
         selected={selected} arrows={arrows} pick={pick} area={state.area} setArea={setArea} areaMode={areaMode} mark={mark}
-        steps={steps} outside={outside} gaps={gaps ?? []} noted={noted} fail={fail} fold={fold} pin={pin} movePin={movePin}
+        steps={steps} outside={analysed.outside} differences={differences} gaps={gaps} noted={noted} fail={fail} fold={fold} pin={pin} movePin={movePin}
       />
       <section className={`details${selected && state.area ? " both" : selected || state.area ? "" : " small"}`} aria-label="Details" aria-live="polite" data-selected={selected ? selectedText(selected) : ""}>
         {state.area ? (
@@ -346,22 +388,28 @@ export function Timeline({ id, data }: { id: string; data: TimelineRows }): Reac
             span={span} source={spanSource} record={record} linked={links} failure={error} go={go} light={light} leave={leave} link={location.href} zoom={fit}
           />
         ) : null}
-        {selected?.kind === "gap" ? <GapDetails gap={selected} source={sources[selected.source] as Source} gaps={selected.source === 0 ? gaps : []} zoom={fit} /> : null}
+        {selected?.kind === "gap" ? (
+          <GapDetails
+            gap={selected} source={sources[selected.source] as Source} gaps={gaps[selected.source] ?? null} zoom={fit}
+            failed={Boolean(selected.source === 0 ? analysed.error : beside?.error)}
+          />
+        ) : null}
         {!selected && !state.area ? <p className="hint">Click a span, or press an arrow key. Drag with ⇧ or on the axis to sum up a stretch. Press ? for all keys.</p> : null}
       </section>
       {asked === "go" ? <GoTo origin={data.origin_ns} go={goToTarget} close={() => setAsked(null)} /> : null}
       {asked === "perfetto" ? (
         <Perfetto id={id} window={windowOf(state.view, all, data.origin_ns)} close={() => setAsked(null)} />
       ) : null}
-      {asked === "beside" ? <Beside id={id} choose={(run) => (patch({ beside: run, step: 0 }), setAsked(null))} close={() => setAsked(null)} /> : null}
+      {asked === "beside" ? <Beside id={id} choose={(run) => (putBeside(run), setAsked(null))} close={() => setAsked(null)} /> : null}
     </>
   );
 }
 
-/** A link to a gap of the analysis names its time on the clock; one of a note names its span. */
+/** A link to a gap of the analysis names its time on the clock; one of a note names its span. Without a view it is no link to a picture with its pins. */
 function firstState(search: URLSearchParams, data: TimelineRows, all: View): PageState {
   const read = readState(search, all);
-  const state = { ...read, selected: search.get("show") ?? read.selected };
+  const pins = search.has("at") || search.has("pin") ? read.pins : rememberedPins(data);
+  const state = { ...read, pins, selected: search.get("show") ?? read.selected };
   const gap = /^(\d+)-(\d+)$/.exec(search.get("gap") ?? "");
   if (!gap) return state;
   const begin = Number(BigInt(gap[1] as string) - BigInt(data.origin_ns));

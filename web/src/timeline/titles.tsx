@@ -14,13 +14,19 @@ interface TitlesProps {
   pin: (source: number, row: number) => void;
   movePin: (pin: number, by: -1 | 1) => void;
   rangeOf: (line: ExtraLine) => string;
+  band?: { top: number; height: number; text: string } | null; // the title of a band above the rows
 }
 
 /** Names of the lines: groups fold, rows can be pinned. */
-export function Titles({ lines, top, shift, rowHeight, runs, letters, fold, pin, movePin, rangeOf }: TitlesProps): ReactNode {
+export function Titles({ lines, top, shift, rowHeight, runs, letters, fold, pin, movePin, rangeOf, band }: TitlesProps): ReactNode {
   const uppermost = shift > rowHeight / 2 ? 1 : 0; // says its track, even if that began above
   return (
     <div className={`titles${rowHeight < 16 ? " dense" : ""}`} style={{ paddingTop: top }}>
+      {band ? (
+        <span className="band" title={band.text} style={{ top: band.top, lineHeight: `${band.height}px` }}>
+          {band.text}
+        </span>
+      ) : null}
       <div className="clip">
         <ul style={{ marginTop: -shift }}>
           {lines.map((line, n) =>

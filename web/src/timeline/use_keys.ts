@@ -5,6 +5,9 @@ import { isTyping } from "../parts/keys";
 
 export type Actions = Record<string, () => void>;
 
+/** Space presses what has the focus: a button keeps it. */
+const PRESSED_BY_SPACE = "button, a, summary, label, [role=button], [role=option]";
+
 export function useKeys(actions: Actions): void {
   const latest = useRef(actions);
   latest.current = actions;
@@ -13,6 +16,7 @@ export function useKeys(actions: Actions): void {
       const element = event.target as HTMLElement;
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
       if (event.key.startsWith("Arrow") && element.closest(".details")) return; // it scrolls
+      if (event.key === " " && element.closest(PRESSED_BY_SPACE)) return;
       const act = latest.current[event.key];
       if (!act) return;
       event.preventDefault();

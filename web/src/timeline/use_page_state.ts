@@ -34,12 +34,14 @@ export function usePageState(first: (search: URLSearchParams) => PageState, all:
   return [state, patch];
 }
 
-/** Moving about leaves no trail in the history; a selection does. */
-function isOnlyTheView(before: URLSearchParams, after: URLSearchParams): boolean {
+/** What changes while one moves, types or drags leaves no trail in the history; a selection does. */
+const MOVING = ["at", "find", "rows", "area"];
+
+export function isOnlyTheView(before: URLSearchParams, after: URLSearchParams): boolean {
   if (!before.has("at")) return true;
   const rest = (search: URLSearchParams) => {
     const copy = new URLSearchParams(search);
-    copy.delete("at");
+    for (const name of MOVING) copy.delete(name);
     return copy.toString();
   };
   return rest(before) === rest(after);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { around, kept, marks, moved, pixelOf, showing, spanOf, timeAt, timeText, viewOf, viewText, zoomed } from "./view";
+import { around, fitted, kept, marks, moved, pinched, pixelOf, showing, spanOf, timeAt, timeText, viewOf, viewText, zoomed } from "./view";
 
 const all = { begin: 0, end: 1_000_000 };
 
@@ -18,13 +18,32 @@ describe("a view of the time line", () => {
     for (let i = 0; i < 200; i++) view = zoomed(view, 0.5, 0.5, all);
     expect(spanOf(view)).toBe(20);
     for (let i = 0; i < 200; i++) view = zoomed(view, 2, 0.5, all);
-    expect(spanOf(view)).toBeLessThanOrEqual(spanOf(all) * 1.2);
+    expect(spanOf(view)).toBeLessThanOrEqual(spanOf(all) * 1.3);
   });
 
   it("survives the address of the page", () => {
     const view = { begin: 1234, end: 567_890 };
     expect(viewOf(viewText(view), all)).toEqual(view);
     for (const nonsense of [null, "", "5-1", "a-b", "1", "-"]) expect(viewOf(nonsense, all)).toEqual(all);
+  });
+
+  it("is of the run even if the address asks for far more", () => {
+    for (const text of ["0-99999999999999999999999", "-9000000000000000-9000000000000000", "8000000000000000-9000000000000000"]) {
+      const view = viewOf(text, all);
+      expect(spanOf(view)).toBeLessThanOrEqual(1_300_000);
+      expect(view.begin).toBeLessThan(all.end);
+      expect(view.end).toBeGreaterThan(all.begin);
+    }
+    const widest = around(all.begin, all.end, all);
+    expect(fitted(widest, all)).toEqual(widest);
+  });
+
+  it("keeps the times under two fingers", () => {
+    const view = { begin: 100_000, end: 300_000 };
+    const after = pinched(view, [0.25, 0.75], [0.1, 0.7], all);
+    expect(timeAt(after, 10, 100)).toBeCloseTo(timeAt(view, 25, 100), 3);
+    expect(timeAt(after, 70, 100)).toBeCloseTo(timeAt(view, 75, 100), 3);
+    expect(spanOf(pinched(view, [0.4, 0.6], [0.5, 0.5], all))).toBeLessThanOrEqual(1_300_000);
   });
 
   it("marks round times, about as many as were asked for", () => {

@@ -11,10 +11,18 @@ export function spanOf(view: View): number {
   return view.end - view.begin;
 }
 
+/** The most that can be seen of a run: with the room of `around`. */
+function longestOf(all: View): number {
+  return spanOf(all) + 2 * roomOf(spanOf(all));
+}
+
+function roomOf(length: number): number {
+  return Math.max(length * 0.15, SHORTEST);
+}
+
 /** Zooms by a factor around a place of 0 to 1 that stays where it is. */
 export function zoomed(view: View, factor: number, place: number, all: View): View {
-  const longest = spanOf(all) * 1.2;
-  const span = Math.min(Math.max(spanOf(view) * factor, SHORTEST), Math.max(longest, SHORTEST));
+  const span = Math.min(Math.max(spanOf(view) * factor, SHORTEST), longestOf(all));
   const fixed = view.begin + spanOf(view) * place;
   return kept({ begin: fixed - span * place, end: fixed + span * (1 - place) }, all);
 }
@@ -33,10 +41,16 @@ export function kept(view: View, all: View): View {
   return { begin, end: begin + span };
 }
 
+/** A view from elsewhere, as short and as near to the run as one that was made here. */
+export function fitted(view: View, all: View): View {
+  const tooLong = Math.max(0, spanOf(view) - longestOf(all)) / 2;
+  return kept({ begin: view.begin + tooLong, end: view.end - tooLong }, all);
+}
+
 /** A stretch with some room on both sides. */
 export function around(begin: number, end: number, all: View): View {
-  const room = Math.max((end - begin) * 0.15, SHORTEST);
-  return kept({ begin: begin - room, end: end + room }, all);
+  const room = roomOf(end - begin);
+  return fitted({ begin: begin - room, end: end + room }, all);
 }
 
 /** The view, moved so that a stretch is seen, and zoomed only if the stretch would be too short to see or does not fit. */
@@ -91,8 +105,22 @@ export function viewText(view: View): string {
   return `${Math.round(view.begin)}-${Math.round(view.end)}`;
 }
 
-export function viewOf(text: string | null, all: View): View {
+/** Fingers, as shares of the width: the times that were under them stay under them. */
+export function pinched(view: View, from: readonly [number, number], to: readonly [number, number], all: View): View {
+  const apart = Math.abs(from[1] - from[0]) / Math.max(Math.abs(to[1] - to[0]), 0.001);
+  const [middle, after] = [(from[0] + from[1]) / 2, (to[0] + to[1]) / 2];
+  const zoomedOnly = zoomed(view, apart, middle, all);
+  return moved(zoomedOnly, middle - after, all);
+}
+
+/** A stretch as an address has it; null if it is none, or so long that its ends are not exact. */
+export function stretchOf(text: string | null): View | null {
   const found = /^(-?\d+)-(-?\d+)$/.exec(text ?? "");
-  const view = found ? { begin: Number(found[1]), end: Number(found[2]) } : all;
-  return view.end > view.begin ? kept(view, all) : all;
+  const [begin, end] = [Number(found?.[1]), Number(found?.[2])];
+  return Number.isSafeInteger(begin) && Number.isSafeInteger(end) && end > begin ? { begin, end } : null;
+}
+
+export function viewOf(text: string | null, all: View): View {
+  const stretch = stretchOf(text);
+  return stretch ? fitted(stretch, all) : all;
 }

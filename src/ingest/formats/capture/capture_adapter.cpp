@@ -13,7 +13,7 @@
 #include "model/labels.h"
 #include "model/run_file.h"
 
-namespace nl::ingest {
+namespace nl::ingest::capture_adapter {
 namespace {
 
 using model::TableId;
@@ -148,7 +148,7 @@ Result<void> read(ByteSource& source, const ReadOptions&, model::RunSink& sink, 
 
 }  // namespace
 
-const Adapter& adapter_capture() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{"neurolens-capture",
                                     1,
                                     "What neurolens profile and record measured (capture.json)",
@@ -159,4 +159,4 @@ const Adapter& adapter_capture() {
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::capture_adapter

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "ingest/formats/chrome/chrome_trace.h"
 
-namespace nl::ingest {
+namespace nl::ingest::chrome_adapter {
 namespace {
 
 EventClass class_of(std::string_view) {
@@ -60,10 +60,10 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 }  // namespace
 
-const Adapter& adapter_chrome() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "chrome", 1, "Chrome trace of any writer (.json, .json.gz)", "trace", {}, sniff, read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::chrome_adapter

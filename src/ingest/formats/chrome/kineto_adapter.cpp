@@ -10,7 +10,7 @@
 #include "base/small_json.h"
 #include "ingest/formats/chrome/chrome_trace.h"
 
-namespace nl::ingest {
+namespace nl::ingest::kineto_adapter {
 namespace {
 
 using model::TableId;
@@ -276,10 +276,10 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 }  // namespace
 
-const Adapter& adapter_kineto() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "kineto", 1, "PyTorch/Kineto Chrome trace (.json, .json.gz)", "trace", {}, sniff, read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::kineto_adapter

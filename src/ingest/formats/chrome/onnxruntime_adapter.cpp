@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "ingest/formats/chrome/chrome_trace.h"
 
-namespace nl::ingest {
+namespace nl::ingest::onnxruntime_adapter {
 namespace {
 
 using model::TableId;
@@ -87,10 +87,10 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 }  // namespace
 
-const Adapter& adapter_onnxruntime() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{"onnxruntime", 1,   "ONNX Runtime profile (.json)", "trace", {},
                                     sniff,         read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::onnxruntime_adapter

@@ -9,7 +9,7 @@
 #include "ingest/formats/ncu/ncu_text.h"
 #include "ingest/source/csv_reader.h"
 
-namespace nl::ingest {
+namespace nl::ingest::ncu_adapter {
 namespace {
 
 constexpr std::string_view kCounters = "counters";
@@ -101,11 +101,11 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 }  // namespace
 
-const Adapter& adapter_ncu() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "ncu", 1,   "Nsight Compute: counters of launches, raw or details page (.csv, .txt)", kCounters, {},
       sniff, read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::ncu_adapter

@@ -12,7 +12,7 @@
 #include "ingest/formats/nsys/nsys_records.h"
 #include "ingest/source/utf8.h"
 
-namespace nl::ingest {
+namespace nl::ingest::nsys_adapter {
 namespace {
 
 using model::kNull;
@@ -336,10 +336,10 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 }  // namespace
 
-const Adapter& adapter_nsys() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "nsys", 2, "Nsight Systems SQLite export (.sqlite, .sqlite.gz)", "trace", {}, sniff, read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::nsys_adapter

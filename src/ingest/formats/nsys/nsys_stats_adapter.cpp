@@ -17,7 +17,7 @@
 #include "ingest/rows/row_writer.h"
 #include "ingest/source/csv_reader.h"
 
-namespace nl::ingest {
+namespace nl::ingest::nsys_stats_adapter {
 namespace {
 
 using model::kNull;
@@ -544,10 +544,10 @@ constexpr std::string_view kPartWords[] = {
 
 }  // namespace
 
-const Adapter& adapter_nsys_stats() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "nsys-stats", 1, "Nsight Systems: tables of nsys stats (.csv)", kStats, kPartWords, sniff, read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::nsys_stats_adapter

@@ -7,7 +7,7 @@
 #include "ingest/formats/recording/recording_reader.h"
 #include "ingest/row_loop.h"
 
-namespace nl::ingest {
+namespace nl::ingest::recording_adapter {
 namespace {
 
 using model::TableId;
@@ -46,11 +46,11 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 }  // namespace
 
-const Adapter& adapter_recording() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "recording", 2,   "Markers or stack samples of a program, recorded by NeuroLens (.nlr)", "markers", {},
       sniff,       read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::recording_adapter

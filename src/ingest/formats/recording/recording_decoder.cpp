@@ -124,6 +124,16 @@ class RecordingDecoder::Recording {
 
   Result<void> flush() { return writer_.flush(); }
 
+  void forget_open() {
+    for (auto& [key, line] : lines_) line.open.clear();
+    for (auto& [key, lines] : range_lines_) {
+      for (RangeLine& line : lines) line.is_open = false;
+    }
+    ranges_.clear();
+    open_scopes_ = 0;
+    open_text_ = 0;
+  }
+
   Result<void> finish(const RecordingReader& reader) {
     reader_ = &reader;
     NL_CHECK(keep_open_scopes());
@@ -164,6 +174,12 @@ class RecordingDecoder::Recording {
       out.program = process->second.program;
     }
     return out;
+  }
+
+  std::optional<int64_t> process_id(uint32_t number) const {
+    const auto process = processes_.find(number);
+    const bool is_known = process != processes_.end() && process->second.process_id != kNull;
+    return is_known ? std::optional(process->second.process_id) : std::nullopt;
   }
 
   size_t open_scopes() const { return open_scopes_ + ranges_.size(); }
@@ -836,6 +852,9 @@ RecordingDecoder::~RecordingDecoder() = default;
 Result<void> RecordingDecoder::take(const wire::ChunkHeader& chunk, std::string_view payload) {
   return recording_->take(chunk, payload);
 }
+void RecordingDecoder::forget_open() {
+  recording_->forget_open();
+}
 Result<void> RecordingDecoder::flush() {
   return recording_->flush();
 }
@@ -847,6 +866,9 @@ uint32_t RecordingDecoder::depth(size_t row) const {
 }
 DecodedTrack RecordingDecoder::track(int32_t number) const {
   return recording_->track(number);
+}
+std::optional<int64_t> RecordingDecoder::process_id(uint32_t number) const {
+  return recording_->process_id(number);
 }
 size_t RecordingDecoder::open_scopes() const {
   return recording_->open_scopes();

@@ -53,6 +53,8 @@ class RecordingDecoder {
   ~RecordingDecoder();
 
   Result<void> take(const wire::ChunkHeader& chunk, std::string_view payload);
+  /// Chunks were missed: how the scopes and ranges that are open ended will never be known.
+  void forget_open();
   /// Passes on the rows so far.
   Result<void> flush();
   /// After the last chunk: scopes that never ended, counts, tracks. `reader` says what was damaged.
@@ -61,6 +63,8 @@ class RecordingDecoder {
   /// How many scopes were open around a span, by its row in the batch that is passed on right now.
   uint32_t depth(size_t row) const;
   DecodedTrack track(int32_t number) const;
+  /// Of a process by its number in the file.
+  std::optional<int64_t> process_id(uint32_t number) const;
   size_t open_scopes() const;
   void for_each_open(const std::function<void(const DecodedOpen&)>& visit) const;
   std::vector<DecodedLosses> losses() const;

@@ -17,7 +17,7 @@
 #include "ingest/rows/row_writer.h"
 #include "ingest/source/csv_reader.h"
 
-namespace nl::ingest {
+namespace nl::ingest::rocprofv3_adapter {
 namespace {
 
 using model::kNull;
@@ -591,7 +591,7 @@ constexpr std::string_view kPartWords[] = {"agent",   "allocation", "api",  "col
 
 }  // namespace
 
-const Adapter& adapter_rocprofv3() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "rocprofv3",    1,          "ROCm: traces, counters and sums of rocprofv3 (.csv)",
       "kernel_trace", kPartWords, sniff,
@@ -599,4 +599,4 @@ const Adapter& adapter_rocprofv3() {
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::rocprofv3_adapter

@@ -3,7 +3,7 @@
 
 #include "ingest/formats/run_file/run_file_reader.h"
 
-namespace nl::ingest {
+namespace nl::ingest::neurolens_json_adapter {
 namespace {
 
 Sniffed sniff(std::string_view head, std::string_view) {
@@ -25,10 +25,10 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 }  // namespace
 
-const Adapter& adapter_neurolens_json() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       model::kRunFileFormat, 2, "NeuroLens run file (.json)", "run", {}, sniff, read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::neurolens_json_adapter

@@ -16,7 +16,7 @@
 #include "ingest/rows/wall_clock.h"
 #include "ingest/source/csv_reader.h"
 
-namespace nl::ingest {
+namespace nl::ingest::telemetry_adapter {
 namespace {
 
 using model::kNull;
@@ -550,11 +550,11 @@ Result<void> read(ByteSource& source, const ReadOptions& options, model::RunSink
 
 }  // namespace
 
-const Adapter& adapter_telemetry() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "telemetry", 1,   "Samples of devices: nvidia-smi, dcgmi dmon (.csv, .txt)", "telemetry", {},
       sniff,       read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::telemetry_adapter

@@ -14,7 +14,7 @@
 #include "ingest/json/small_json.h"
 #include "ingest/rows/batch_text.h"
 
-namespace nl::ingest {
+namespace nl::ingest::trtexec_adapter {
 namespace {
 
 using model::kNull;
@@ -496,11 +496,11 @@ constexpr std::string_view kPartWords[] = {"profile", "profiling", "timing",   "
 
 }  // namespace
 
-const Adapter& adapter_trtexec() {
+const Adapter& adapter() {
   static constexpr Adapter kAdapter{
       "trtexec", 1,   "TensorRT: trtexec profile, times and layer info (.json)", kProfile, kPartWords,
       sniff,     read};
   return kAdapter;
 }
 
-}  // namespace nl::ingest
+}  // namespace nl::ingest::trtexec_adapter

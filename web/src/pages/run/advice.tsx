@@ -1,17 +1,20 @@
 // What to try: findings with their evidence, what proves them, and where they were seen before.
 
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, type ReactNode } from "react";
-import { Link } from "wouter";
+import { useMemo, useState, type ReactNode } from "react";
+import { Link, useLocation } from "wouter";
 import type { Predictions, RunAnalysis, RunFinding } from "../../api/answers_run";
 import { ask } from "../../api/ask";
 import { shown } from "../../format/names";
 import { duration, exactNs, grouped } from "../../format/numbers";
+import { OFFLINE } from "../../offline/mode";
 import { Absent, Time } from "../../parts/figure";
 import { Empty } from "../../parts/state";
-import { useShown } from "./asked";
-import { byRule, isAt, proofOf, type Found } from "./figures";
-import { placeText, Stretch, Value } from "./parts";
+import { useShown, useWindow } from "./asked";
+import { explainedLink, kernelBehind, peakLink } from "./behind";
+import { byRule, isAt, proofOf, type Found as FoundByRule } from "./figures";
+import { LongestCall } from "./longest_call";
+import { errorText, placeText, Stretch, Value } from "./parts";
 
 export function Advice({ id, data }: { id: string; data: RunAnalysis }): ReactNode {
   const elsewhere = useFoundElsewhere(id);
@@ -48,13 +51,13 @@ function NoFinding({ data }: { data: RunAnalysis }): ReactNode {
   );
 }
 
-function AdviceItem({ id, found, data, elsewhere }: { id: string; found: Found; data: RunAnalysis; elsewhere: string[] }): ReactNode {
+function AdviceItem({ id, found, data, elsewhere }: { id: string; found: FoundByRule; data: RunAnalysis; elsewhere: string[] }): ReactNode {
   const { worst, all } = found;
   return (
     <li>
       <h3>{worst.title}</h3>
       <p className="hint">
-        At stake: <Time ns={worst.at_stake_ns} />
+        At stake: <Time ns={worst.at_stake_ns} define="time of the window that the finding is about; what a change saves is at most this" />
         {all.length > 1 ? ` on ${placeText(worst)}, and less on ${all.length - 1} other${all.length > 2 ? "s" : ""}` : ""}.{" "}
         <ProofLink id={id} finding={worst} data={data} />
       </p>
@@ -82,7 +85,7 @@ function AdviceItem({ id, found, data, elsewhere }: { id: string; found: Found; 
         <ul>
           {worst.evidence.map((one) => (
             <li key={one.text}>
-              {one.text} <Value value={one.value} unit={one.unit} absent={one.absent_reason} />
+              {one.text} <Value value={one.value} unit={one.unit} absent={one.absent_reason} define={one.of} />
             </li>
           ))}
         </ul>
@@ -123,8 +126,9 @@ function Reference({ address }: { address: string }): ReactNode {
   );
 }
 
-/** From a finding to what proves it. */
+/** From a finding to what proves it: the gap, call or moment on the time line, and the tab with all of its kind. */
 function ProofLink({ id, finding, data }: { id: string; finding: RunFinding; data: RunAnalysis }): ReactNode {
+  const window = useWindow();
   const proof = proofOf(finding);
   const gaps = data.devices.find((one) => isAt(one, finding))?.longest_gaps ?? [];
   const gap = proof?.what === "gap" ? (gaps.find((one) => proof.causes.includes(one.cause)) ?? gaps[0]) : undefined;
@@ -134,10 +138,36 @@ function ProofLink({ id, finding, data }: { id: string; finding: RunFinding; dat
         Show the longest gap
       </Stretch>
     );
-  if (proof?.what === "kernels") return <Link href={`/runs/${id}/kernels?class=${proof.class}`}>Show its kernels</Link>;
-  if (proof?.what === "ranks") return <Link href={`/runs/${id}/ranks`}>Show the ranks</Link>;
-  if (proof?.what === "memory") return <Link href={`/runs/${id}/memory`}>Show the memory</Link>;
-  return null;
+  const kernel = kernelBehind(proof, finding, data);
+  return (
+    <>
+      {proof?.what === "memory" ? <Found words="Show the peak" find={() => peakLink(id)} /> : null}
+      {kernel ? <LongestCall id={id} kernel={kernel} words="Show the longest call" /> : null}
+      {!kernel && proof?.what !== "memory" && !OFFLINE ? <Found words="Show it on the time line" find={() => explainedLink(id, finding.rule, window)} /> : null}{" "}
+      {proof?.what === "kernels" ? <Link href={`/runs/${id}/kernels?class=${proof.class}`}>its kernels</Link> : null}
+      {proof?.what === "ranks" ? <Link href={`/runs/${id}/ranks`}>the ranks</Link> : null}
+      {proof?.what === "memory" ? <Link href={`/runs/${id}/memory`}>the memory</Link> : null}
+    </>
+  );
+}
+
+/** Looks where it is only when that is asked. */
+function Found({ words, find }: { words: string; find: () => Promise<string> }): ReactNode {
+  const [, go] = useLocation();
+  const [said, setSaid] = useState("");
+  const open = async () => {
+    try {
+      go(await find());
+    } catch (error) {
+      setSaid(errorText(error));
+    }
+  };
+  return (
+    <>
+      <button onClick={() => void open()}>{words}</button>
+      {said ? <span role="alert"> {said}</span> : null}
+    </>
+  );
 }
 
 /** Other runs for which a rule's promise was remembered. */

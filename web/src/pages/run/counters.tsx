@@ -51,7 +51,7 @@ function Kernels({ id, counters }: { id: string; counters: Counted }): ReactNode
               <th>Kernel</th>
               <th className="number">Launches</th>
               <th className="number">Replayed</th>
-              <th className="number">Share of the replayed</th>
+              <th className="number">Share of replayed time</th>
               <th>Bound by</th>
               {columns.map(([title]) => (
                 <th key={title} className="number">

@@ -1,6 +1,6 @@
 // What the overview shows, computed from the analysis: parts of a window, findings by rule, bars of steps.
 
-import type { Metrics, Parts, Place, RunDevice, RunFinding, Step } from "../../api/answers_run";
+import type { Metrics, Parts, Place, RunAnalysis, RunDevice, RunFinding, Step } from "../../api/answers_run";
 
 export type Kind = "compute" | "communication" | "copy" | "idle";
 
@@ -8,15 +8,16 @@ export interface Part {
   kind: Kind;
   words: string;
   ns: number;
+  metric?: string;
 }
 
 /** The four parts that a window is the sum of. */
 export function fourParts(one: Parts): Part[] {
   return [
-    { kind: "compute", words: "compute", ns: one.compute_ns },
-    { kind: "communication", words: "communication that nothing hides", ns: one.exposed_comm_ns },
-    { kind: "copy", words: "copies that nothing hides", ns: one.exposed_copy_ns },
-    { kind: "idle", words: "idle", ns: one.idle_ns },
+    { kind: "compute", words: "compute", ns: one.compute_ns, metric: "compute_time" },
+    { kind: "communication", words: "communication that nothing hides", ns: one.exposed_comm_ns, metric: "exposed_comm_time" },
+    { kind: "copy", words: "copies that nothing hides", ns: one.exposed_copy_ns, metric: "exposed_copy_time" },
+    { kind: "idle", words: "idle", ns: one.idle_ns, metric: "idle_time" },
   ];
 }
 
@@ -24,7 +25,7 @@ export function fourParts(one: Parts): Part[] {
 export function partsOf(device: RunDevice, causes: Map<string, string>): Part[] {
   const idle = Object.entries(device.idle_causes).sort((a, b) => b[1] - a[1]);
   const named = idle.reduce((sum, [, ns]) => sum + ns, 0);
-  const split = idle.map(([cause, ns]): Part => ({ kind: "idle", words: `idle: ${causeWords(cause, causes)}`, ns }));
+  const split = idle.map(([cause, ns]): Part => ({ kind: "idle", words: `idle: ${causeWords(cause, causes)}`, ns, metric: `idle_${cause}_time` }));
   const rest: Part[] = device.idle_ns > named ? [{ kind: "idle", words: "idle: no cause known", ns: device.idle_ns - named }] : [];
   return [...fourParts(device).slice(0, 3), ...split, ...rest].filter((part) => part.ns > 0);
 }
@@ -73,6 +74,11 @@ export function proofOf(finding: RunFinding): Proof | null {
 
 export function isAt(one: Place, other: Place): boolean {
   return one.device === other.device && one.rank === other.rank;
+}
+
+/** The devices that have a part of the window; one of them is looked at. */
+export function workingDevices(data: RunAnalysis): RunDevice[] {
+  return data.devices.filter((one) => one.window_ns > 0);
 }
 
 /** At most so many bars: of neighbours the longest is drawn. */

@@ -44,5 +44,13 @@ export function callsSql(kernel: { name: string; is_copy: boolean }): string {
   return `SELECT * FROM ${kernel.is_copy ? "copies" : "kernels"}\nWHERE name = ${name} ORDER BY dur_ns DESC`;
 }
 
+/** The kernels of the whole capture, summed up by name. */
+export const CALLS = `SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns, avg(dur_ns) AS mean_ns, max(dur_ns) AS longest_ns
+FROM kernels GROUP BY name ORDER BY total_ns DESC, name`;
+
+/** Collectives of the whole capture by rank. */
+export const COLLECTIVES = `SELECT rank, kind, count(*) AS calls, sum(dur_ns) AS total_ns, median(dur_ns) AS median_ns
+FROM collectives JOIN tracks USING (track_id) GROUP BY ALL ORDER BY ALL`;
+
 /** Sums that the profiler made itself. */
 export const SUMMED = "SELECT report, name, calls, unit, total, average, share_pct FROM summaries ORDER BY report, total DESC, name";

@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import type { KernelRow, QueryRows } from "../../api/answers_run";
 import { shown } from "../../format/names";
 import { grouped, percent } from "../../format/numbers";
+import { Th } from "../../parts/definitions";
 import { Time } from "../../parts/figure";
 import { useAnalysis, useReady, useRows } from "./asked";
 import { classesOf, callsSql, listed, orderAfter, orderOf, SUMMED, type Order } from "./kernel_list";
@@ -58,23 +59,23 @@ function List({ id, kernels }: { id: string; kernels: KernelRow[] }): ReactNode 
                 Name
               </Head>
               <th>Class</th>
-              <th>Made by</th>
+              <th>Kernel family</th>
               {hasPlaces ? <th>Device</th> : null}
-              <Head by="calls" word={word} sort={setWord}>
+              <Head by="calls" word={word} sort={setWord} define="calls that run in the window, at least partly">
                 Calls
               </Head>
-              <Head by="total_ns" word={word} sort={setWord}>
+              <Head by="total_ns" word={word} sort={setWord} define="sum of the durations of its calls, clipped to the window; not a wall time where calls overlap">
                 Time
               </Head>
-              <th className="number">Share of the device's work</th>
-              <Head by="mean_ns" word={word} sort={setWord}>
+              <Th define="its time / the sum of the times of all kernels and copies of the device in the window">Share of the device's work</Th>
+              <Head by="mean_ns" word={word} sort={setWord} define="mean duration of its calls">
                 Mean
               </Head>
-              <Head by="longest_ns" word={word} sort={setWord}>
+              <Head by="longest_ns" word={word} sort={setWord} define="duration of its longest call, not clipped to the window">
                 Longest
               </Head>
-              <Head by="exposed_share" word={word} sort={setWord}>
-                Alone, of its time
+              <Head by="exposed_share" word={word} sort={setWord} define="the part of its time in which nothing else runs on the device / its time">
+                Share of its time with nothing else running
               </Head>
               <th>Look</th>
             </tr>
@@ -91,12 +92,20 @@ function List({ id, kernels }: { id: string; kernels: KernelRow[] }): ReactNode 
   );
 }
 
-function Head({ by, word, sort, children }: { by: Order; word: string; sort: (word: string) => void; children: ReactNode }): ReactNode {
+interface HeadProps {
+  by: Order;
+  word: string;
+  sort: (word: string) => void;
+  define?: string;
+  children: ReactNode;
+}
+
+function Head({ by, word, sort, define, children }: HeadProps): ReactNode {
   const order = orderOf(word);
   const isSorted = order.by === by;
   const isDown = (by === "name") === order.isUp;
   return (
-    <th className={by === "name" ? "" : "number"} aria-sort={isSorted ? (isDown ? "descending" : "ascending") : undefined}>
+    <th className={by === "name" ? "" : "number wraps"} aria-sort={isSorted ? (isDown ? "descending" : "ascending") : undefined} data-define={define}>
       <button className="sort" onClick={() => sort(orderAfter(word, by))}>
         {children}
         {isSorted ? (isDown ? " ▾" : " ▴") : ""}

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNod
 import type { RunAnalysis, Stack } from "../../api/answers_run";
 import { shown } from "../../format/names";
 import { grouped, percent } from "../../format/numbers";
+import { Th } from "../../parts/definitions";
 import { Time } from "../../parts/figure";
 import { useAnalysis } from "./asked";
 import { Body, Nothing, placeKey, placeText, Scroll, Share, usePlace, useWord, Value } from "./parts";
@@ -109,10 +110,10 @@ function TreeGrid({ root, way }: { root: Node; way: Way }): ReactNode {
         <thead>
           <tr>
             <th>Name</th>
-            <th className="number">Inclusive</th>
-            <th className="number">Self</th>
-            <th className="number">Share of all</th>
-            <th className="number">{WAYS[way].counted}</th>
+            <Th define={`${WAYS[way].of}: of it and of all below it`}>Inclusive</Th>
+            <Th define={`${WAYS[way].of}: of it without what is below it`}>Self</Th>
+            <Th define="inclusive time / the inclusive time of the whole tree">Share of all</Th>
+            <Th define={`${WAYS[way].counted.toLowerCase()} of it and of all below it`}>{WAYS[way].counted}</Th>
             <th aria-hidden="true" />
           </tr>
         </thead>
@@ -169,12 +170,12 @@ function Stacks({ title, stacks }: { title: string; stacks: Stack[] }): ReactNod
           <thead>
             <tr>
               <th>Layers</th>
-              <th className="number">How many</th>
-              <th className="number">Time</th>
-              <th className="number">Share of the work</th>
-              <th className="number">Fastest</th>
-              <th className="number">Median</th>
-              <th className="number">Slowest</th>
+              <Th define="layers with work in the window">How many</Th>
+              <Th define="sum of the time of these layers on the device">Time</Th>
+              <Th define="this time / the time of all work in the window">Share of the work</Th>
+              <Th define="mean of a call of the fastest layer">Fastest</Th>
+              <Th define="median of the means of the layers">Median</Th>
+              <Th define="mean of a call of the slowest layer, and its number">Slowest</Th>
             </tr>
           </thead>
           <tbody>

@@ -6,7 +6,7 @@ import type { KernelRow } from "../../api/answers_run";
 import { longestLink } from "./longest";
 import { errorText } from "./parts";
 
-export function LongestCall({ id, kernel }: { id: string; kernel: KernelRow }): ReactNode {
+export function LongestCall({ id, kernel, words = "Longest call" }: { id: string; kernel: KernelRow; words?: string }): ReactNode {
   const [, go] = useLocation();
   const [said, setSaid] = useState("");
   const open = async () => {
@@ -18,7 +18,7 @@ export function LongestCall({ id, kernel }: { id: string; kernel: KernelRow }): 
   };
   return (
     <>
-      <button onClick={() => void open()}>Longest call</button>
+      <button onClick={() => void open()}>{words}</button>
       {said ? <span role="alert">{said}</span> : null}
     </>
   );

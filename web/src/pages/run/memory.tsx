@@ -98,13 +98,13 @@ function SeriesChart({ id, series }: { id: string; series: Series }): ReactNode 
             <td className="number">
               <Value value={series.reservedPeak} unit="B" absent="the source does not give what is reserved" />
             </td>
-            <th scope="row">At the begin</th>
+            <th scope="row">At the start</th>
             <td className="number">
-              <Value value={series.points[0]?.allocated} unit="B" />
+              <Value value={series.atStart} unit="B" />
             </td>
             <th scope="row">At the end</th>
             <td className="number">
-              <Value value={series.points.at(-1)?.allocated} unit="B" />
+              <Value value={series.atEnd} unit="B" />
             </td>
             <th scope="row">Over</th>
             <td className="number">{duration(series.length)}</td>

@@ -6,7 +6,8 @@ import type { Metric, Place } from "../../api/answers_run";
 import { AskError } from "../../api/ask";
 import { bytes, digits, duration, exactNs, grouped, percent } from "../../format/numbers";
 import { shown } from "../../format/names";
-import { Absent } from "../../parts/figure";
+import { copyText } from "../../parts/copy_text";
+import { Absent, defined } from "../../parts/figure";
 import { Empty, Failure, Waiting } from "../../parts/state";
 import { useReady } from "./asked";
 
@@ -62,11 +63,18 @@ export function exactly(value: number, unit: string): string {
   return unit === "ns" ? exactNs(value) : `${value} ${unit === "ratio" || unit === "count" ? "" : unit}`.trim();
 }
 
+interface ValueProps {
+  value: number | null | undefined;
+  unit: string;
+  absent?: string | undefined;
+  define?: string | undefined;
+}
+
 /** A figure of its unit, or a dash with the reason. */
-export function Value({ value, unit, absent }: { value: number | null | undefined; unit: string; absent?: string | undefined }): ReactNode {
+export function Value({ value, unit, absent, define }: ValueProps): ReactNode {
   if (value === null || value === undefined) return <Absent reason={absent ?? "the run does not say"} />;
   return (
-    <span className="figure" title={exactly(value, unit)}>
+    <span className="figure" title={exactly(value, unit)} {...defined(define)}>
       {inUnit(value, unit)}
     </span>
   );
@@ -77,17 +85,16 @@ export function MetricValue({ metric }: { metric: Metric | undefined }): ReactNo
 }
 
 /** A share in percent, or a dash with the reason. */
-export function Share({ value, absent }: { value: number | null | undefined; absent?: string }): ReactNode {
-  return <Value value={value} unit="ratio" absent={absent} />;
+export function Share({ value, absent, define }: Omit<ValueProps, "unit">): ReactNode {
+  return <Value value={value} unit="ratio" absent={absent} define={define} />;
 }
 
 /** A long name: its ends, the whole on hover, and a button that copies it. */
 export function Name({ text, label, most = 70 }: { text: string; label?: string; most?: number }): ReactNode {
-  const [copied, setCopied] = useState(false);
+  const [said, setSaid] = useState("");
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1500);
+    setSaid((await copyText(text)) ? "✓" : "The browser refused");
+    setTimeout(() => setSaid(""), 2000);
   };
   return (
     <>
@@ -95,7 +102,7 @@ export function Name({ text, label, most = 70 }: { text: string; label?: string;
         {shown(label ?? text, most)}
       </span>{" "}
       <button className="copy-name" onClick={() => void copy()} aria-label={`Copy the name ${shown(label ?? text, 60)}`}>
-        {copied ? "✓" : <CopyIcon />}
+        {said || <CopyIcon />}
       </button>
     </>
   );

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import type { Collectives, RunAnalysis, RunDevice } from "../../api/answers_run";
 import { shown } from "../../format/names";
 import { grouped, percent } from "../../format/numbers";
+import { Th } from "../../parts/definitions";
 import { Absent, Time } from "../../parts/figure";
 import { useAnalysis } from "./asked";
 import { Body, Nothing, placeKey, placeText, Scroll, sentence, Value } from "./parts";
@@ -73,14 +74,14 @@ function RankTable({ devices, waits, why }: { devices: RunDevice[]; waits: Map<n
           <thead>
             <tr>
               <th>Rank and device</th>
-              <th className="number">Window</th>
-              <th className="number">Compute</th>
-              <th className="number">Communication</th>
-              <th className="number">Nothing hides of it</th>
-              <th className="number">Idle</th>
-              <th className="number">Waits for others</th>
+              <Th define="total_time">Window</Th>
+              <Th define="compute_time">Compute</Th>
+              <Th define="comm_time">Communication</Th>
+              <Th define="exposed_comm_time">Not hidden by compute</Th>
+              <Th define="idle_time">Idle</Th>
+              <Th define="collective_wait_time">Waits for others</Th>
               <th aria-hidden="true" />
-              <th className="number">Times last</th>
+              <Th define="collectives that this rank was the last to enter">Times last</Th>
             </tr>
           </thead>
           <tbody>

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { KernelRow, RunAnalysis, RunDevice, RunFinding, Step } from "../../api/answers_run";
+import { kernelBehind, linkOf } from "./behind";
 import { barsOf, byRule, partsOf, proofOf } from "./figures";
 import { callsSql, classesOf, listed, orderAfter, orderOf } from "./kernel_list";
 import { seriesOf } from "./memory_series";
 import { inUnit, placeText, sentence } from "./parts";
+import { idleShare } from "./steps";
 import { decades, logPlace, rate, roofAt, stairs } from "./plot";
 import { firstOpen, pressed, rowsOf, treeBy, treeOf } from "./tree";
 
@@ -32,6 +34,31 @@ describe("findings", () => {
     expect(proofOf(finding("a", 1, "kv_cache_kernel_time"))).toEqual({ what: "kernels", class: "kv_cache" });
     expect(proofOf(finding("a", 1, "flash2_kernel_time"))).toBeNull();
     expect(proofOf(finding("a", 1, "exposed_comm_time"))).toEqual({ what: "ranks" });
+  });
+});
+
+describe("what a finding rests on", () => {
+  const finding = { device: 1, rank: null } as unknown as RunFinding;
+  const kernel = (device: number, kind: string, name: string) => ({ device, rank: null, class: kind, name, is_copy: false }) as unknown as KernelRow;
+
+  it("is a kernel of its class on its device", () => {
+    const data = { top_kernels: [kernel(0, "gemm", "a"), kernel(1, "norm", "b"), kernel(1, "gemm", "c")] } as unknown as RunAnalysis;
+    expect(kernelBehind({ what: "kernels", class: "gemm" }, finding, data)?.name).toBe("c");
+    expect(kernelBehind({ what: "ranks" }, finding, data)).toBeUndefined();
+  });
+
+  it("is selected on the time line, or shown as a gap", () => {
+    expect(linkOf("r", { kind: "kernel", row: "kernels:12" })).toBe("/runs/r/timeline?show=k12");
+    expect(linkOf("r", { kind: "gap", row: "kernels:3", start_ns: 100n, time_ns: 5 })).toBe("/runs/r/timeline?gap=100-5");
+    expect(linkOf("r", { kind: "op" })).toBeNull();
+  });
+});
+
+describe("the idle share of a step", () => {
+  it("is that of the chosen device", () => {
+    const step = { devices: [{ device: 0, rank: 0, window_ns: 10, idle_ns: 1 }, { device: 0, rank: 1, window_ns: 10, idle_ns: 7 }] } as unknown as Step;
+    expect(idleShare(step, { device: 0, rank: 1 })).toBe(0.7);
+    expect(idleShare(step, { device: 0, rank: 2 })).toBeNull();
   });
 });
 
@@ -136,14 +163,15 @@ describe("charts", () => {
 describe("memory over time", () => {
   it("is one series a device, and says when it has only changes", () => {
     const series = seriesOf([
-      [null, 0, 0, 2, 100, 200, 5, 1n, 1000],
-      [null, 0, 7, 1, 300, 400, 6, 2n, 1000],
-      [3, -1, 0, 4, null, null, 8, 1n, 1000],
+      [null, 0, 0, 2, 100, 200, 5, 1n, 1000, 60, 90],
+      [null, 0, 7, 1, 300, 400, 6, 2n, 1000, 300, 40],
+      [3, -1, 0, 4, null, null, 8, 1n, 1000, 8, 2],
     ]);
     expect(series.map((one) => [one.title, one.peak.allocated, one.reservedPeak, one.isRelative, one.events])).toEqual([
       ["device 0", 300, 400, false, 3],
       ["host of rank 3", 8, null, true, 4],
     ]);
+    expect(series.map((one) => [one.atStart, one.atEnd])).toEqual([[60, 40], [8, 2]]);
   });
 });
 

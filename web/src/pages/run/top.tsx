@@ -7,6 +7,7 @@ import type { KernelRow, RunAnalysis, Similar } from "../../api/answers_run";
 import { ask } from "../../api/ask";
 import { shown } from "../../format/names";
 import { grouped, percent } from "../../format/numbers";
+import { Th } from "../../parts/definitions";
 import { Time } from "../../parts/figure";
 import { Empty } from "../../parts/state";
 import { isAt } from "./figures";
@@ -28,9 +29,9 @@ export function TopKernels({ id, data }: { id: string; data: RunAnalysis }): Rea
             <tr>
               <th>Name</th>
               <th>Class</th>
-              <th className="number">Calls</th>
-              <th className="number">Time</th>
-              <th className="number">Share of the device's work</th>
+              <Th define="calls that run in the window, at least partly">Calls</Th>
+              <Th define="sum of the durations of its calls, clipped to the window; not a wall time where calls overlap">Time</Th>
+              <Th define="its time / the sum of the times of all kernels and copies of the device in the window">Share of the device's work</Th>
               <th>Timeline</th>
             </tr>
           </thead>
@@ -78,9 +79,9 @@ function TopOps({ data }: { data: RunAnalysis }): ReactNode {
             <tr>
               <th>Name</th>
               <th>Class</th>
-              <th className="number">Calls</th>
-              <th className="number">Time</th>
-              <th className="number">Share of the time of all</th>
+              <Th define="calls in the window">Calls</Th>
+              <Th define="its own time, without that of ops inside it; of a layer its time on the device">Time</Th>
+              <Th define="its time / the sum of the times of all ops">Share of the time of all</Th>
             </tr>
           </thead>
           <tbody>
@@ -115,7 +116,7 @@ async function similarTo(id: string, signal: AbortSignal): Promise<Similar["runs
 }
 
 export function Alike({ id }: { id: string }): ReactNode {
-  const similar = useQuery({ queryKey: ["alike", id], queryFn: ({ signal }) => similarTo(id, signal) });
+  const similar = useQuery({ queryKey: ["alike", id], staleTime: 60_000, queryFn: ({ signal }) => similarTo(id, signal) });
   const runs = similar.data ?? [];
   if (runs.length === 0) return null;
   return (

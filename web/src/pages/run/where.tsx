@@ -5,12 +5,13 @@ import { Link } from "wouter";
 import type { RunAnalysis, RunDevice } from "../../api/answers_run";
 import { shown } from "../../format/names";
 import { exactNs, percent } from "../../format/numbers";
+import { Th } from "../../parts/definitions";
 import { Time } from "../../parts/figure";
-import { fourParts, partsOf, type Part } from "./figures";
+import { fourParts, partsOf, workingDevices, type Part } from "./figures";
 import { placeKey, placeText, Scroll, usePlace } from "./parts";
 
 export function WhereTheTimeGoes({ data, causes }: { data: RunAnalysis; causes: Map<string, string> }): ReactNode {
-  const devices = data.devices.filter((one) => one.window_ns > 0);
+  const devices = workingDevices(data);
   const [device, choice] = usePlace(devices);
   if (!device) return <EngineTime data={data} />;
   const parts = partsOf(device, causes);
@@ -43,10 +44,10 @@ function ManyDevices({ devices }: { devices: RunDevice[] }): ReactNode {
           <tr>
             <th>Device</th>
             <th>Of its window</th>
-            {["Compute", "Communication", "Copies", "Idle"].map((title) => (
-              <th key={title} className="number">
+            {[["Compute", "compute_time"], ["Communication", "exposed_comm_time"], ["Copies", "exposed_copy_time"], ["Idle", "idle_time"]].map(([title, metric]) => (
+              <Th key={title} define={metric as string}>
                 {title}
-              </th>
+              </Th>
             ))}
           </tr>
         </thead>
@@ -110,7 +111,7 @@ function PartsTable({ parts, whole, of }: { parts: Part[]; whole: number; of: st
         <tr>
           <th>Part</th>
           <th className="number">Time</th>
-          <th className="number">Share of {of}</th>
+          <Th define={`the time of the part / the time of ${of}; the shares add up to it`}>Share of {of}</Th>
         </tr>
       </thead>
       <tbody>
@@ -120,7 +121,7 @@ function PartsTable({ parts, whole, of }: { parts: Part[]; whole: number; of: st
               <span className={`swatch ${part.kind}`} /> {part.words}
             </td>
             <td className="number">
-              <Time ns={part.ns} />
+              <Time ns={part.ns} define={part.metric} />
             </td>
             <td className="number">{percent(part.ns / whole)}</td>
           </tr>
@@ -128,7 +129,7 @@ function PartsTable({ parts, whole, of }: { parts: Part[]; whole: number; of: st
         <tr className="sum">
           <td>{of}</td>
           <td className="number">
-            <Time ns={whole} />
+            <Time ns={whole} define={of === "the window" ? "total_time" : undefined} />
           </td>
           <td className="number">{percent(1)}</td>
         </tr>

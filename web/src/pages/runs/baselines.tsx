@@ -6,6 +6,8 @@ import { Link } from "wouter";
 import { ask } from "../../api/ask";
 import type { Baseline } from "../../api/answers_pages";
 import { shown } from "../../format/names";
+import { focusAfter } from "../../parts/focus";
+import { runsChanged } from "../../parts/fresh";
 
 export function useBaselines(): Baseline[] {
   const list = useQuery({
@@ -28,7 +30,8 @@ export function PinnedBaselines({ baselines, chosen }: { baselines: Baseline[]; 
   if (baselines.length === 0) return null;
   const remove = async (name: string) => {
     await ask("baseline", { name, remove: true });
-    void client.invalidateQueries({ queryKey: ["baselines"] });
+    runsChanged(client);
+    focusAfter(".pinned button", ".run-list");
   };
   return (
     <section className="pinned" aria-label="Baselines">

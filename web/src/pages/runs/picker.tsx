@@ -1,12 +1,13 @@
 // Chooses the runs of a side by searching: names of files, tags, baselines, or anything the command line takes.
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useId, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useId, useState, type KeyboardEvent, type ReactNode } from "react";
 import { ask } from "../../api/ask";
 import type { Baseline } from "../../api/answers_pages";
 import { shown } from "../../format/names";
 import { when } from "../../format/numbers";
 import { OFFLINE } from "../../offline/mode";
+import { isId } from "../../parts/fresh";
 import { shortNameOf } from "./columns";
 import { askRuns, typed } from "./conditions";
 
@@ -39,25 +40,37 @@ export function RunPicker({ label, choose, placeholder }: { label: string; choos
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
+  const [isWaiting, setWaiting] = useState(false); // Enter was pressed before the offers of the text came
   const list = useId();
   const found = useQuery({ queryKey: ["runs", "offers", text], enabled: isOpen, staleTime: 0, placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => await offers(text, signal) });
   const offered = found.data ?? [];
+  const isOfText = found.data !== undefined && !found.isPlaceholderData; // else the offers are those of the text before
   const take = (id: string) => {
     choose(id);
     setText("");
     setOpen(false);
     setActive(-1);
+    setWaiting(false);
   };
+  useEffect(() => {
+    if (!isWaiting || !isOfText) return;
+    const first = offered.at(0)?.id;
+    if (first) take(first);
+    else setWaiting(false);
+  });
   const press = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       setOpen(true);
       setActive((active + (event.key === "ArrowDown" ? 1 : -1) + offered.length) % Math.max(1, offered.length));
     } else if (event.key === "Enter") {
-      const wanted = offered[active]?.id ?? (/^[0-9a-f]{6,64}$|^@/.test(text) ? text : offered.at(0)?.id);
+      const wanted = offered[active]?.id ?? (isId(text) || text.startsWith("@") ? text : isOfText ? offered.at(0)?.id : undefined);
       if (wanted) take(wanted);
-    } else if (event.key === "Escape") setOpen(false);
-    else return;
+      else setWaiting(!isOfText && text.trim() !== "");
+    } else if (event.key === "Escape") {
+      setOpen(false);
+      setWaiting(false);
+    } else return;
     event.preventDefault();
   };
   return (
@@ -69,8 +82,13 @@ export function RunPicker({ label, choose, placeholder }: { label: string; choos
           setText(event.target.value);
           setActive(-1);
           setOpen(true);
+          setWaiting(false);
         }}
-        onFocus={() => setOpen(true)} onBlur={() => setOpen(false)} onKeyDown={press}
+        onFocus={() => setOpen(true)} onKeyDown={press}
+        onBlur={() => {
+          setOpen(false);
+          setWaiting(false);
+        }}
       />
       <ul id={list} role="listbox" aria-label={`Runs for: ${label}`} hidden={!isOpen || offered.length === 0}>
         {offered.map((one, n) => (
@@ -91,8 +109,7 @@ interface Shown {
 
 /** The name of a run by its id; what stands for several runs is its own name. */
 export function RunName({ id }: { id: string }): ReactNode {
-  const isId = /^[0-9a-f]{6,64}$/.test(id);
-  const show = useQuery({ queryKey: ["show", id], enabled: isId, queryFn: async ({ signal }) => (await ask<Shown>("show", { run: id }, signal)).data });
+  const show = useQuery({ queryKey: ["show", id], enabled: isId(id), queryFn: async ({ signal }) => (await ask<Shown>("show", { run: id }, signal)).data });
   const files = show.data?.files ?? [];
   const first = files[0]?.split("/").at(-1) ?? id;
   return <span title={files.join(" ") || id}>{shown(first, 44) + (files.length > 1 ? ` and ${files.length - 1} more` : "")}</span>;

@@ -5,6 +5,8 @@ import { useState, type FormEvent, type ReactNode } from "react";
 import { useLocation } from "wouter";
 import { ask } from "../../api/ask";
 import { OFFLINE } from "../../offline/mode";
+import { focusAfter } from "../../parts/focus";
+import { runsChanged } from "../../parts/fresh";
 import { Failure } from "../../parts/state";
 
 type Action = "label" | "tag" | "baseline" | "delete";
@@ -38,8 +40,15 @@ const FORMS: Record<Action, Form> = {
 
 const runsOf = (count: number): string => (count === 1 ? "1 run" : `${count} runs`);
 
-export function SelectionBar({ chosen, base, clear, setBase }: { chosen: string[]; base: string[]; clear: () => void;
-  setBase: (ids: string[]) => void }): ReactNode {
+interface BarProps {
+  chosen: string[];
+  base: string[];
+  clear: () => void;
+  setBase: (ids: string[]) => void;
+  forget: (ids: string[]) => void; // takes them out of both
+}
+
+export function SelectionBar({ chosen, base, clear, setBase, forget }: BarProps): ReactNode {
   const [action, setAction] = useState<Action | null>(null);
   const [, go] = useLocation();
   if (chosen.length === 0 && base.length === 0) return null;
@@ -47,6 +56,10 @@ export function SelectionBar({ chosen, base, clear, setBase }: { chosen: string[
   const compare = () => {
     const [left, right] = base.length > 0 ? [base, others] : [chosen.slice(0, 1), chosen.slice(1)];
     go(`/compare?base=${left.join(",")}&new=${right.join(",")}`);
+  };
+  const close = () => {
+    setAction(null);
+    focusAfter(action && `.selection [data-action="${action}"]:enabled`, ".run-list", "#search");
   };
   const canCompare = base.length > 0 ? others.length > 0 : chosen.length === 2;
   return (
@@ -63,18 +76,25 @@ export function SelectionBar({ chosen, base, clear, setBase }: { chosen: string[
           Use as base
         </button>
         {(OFFLINE ? [] : (Object.keys(FORMS) as Action[])).map((one) => (
-          <button key={one} disabled={chosen.length === 0} aria-expanded={action === one} onClick={() => setAction(action === one ? null : one)}>
+          <button key={one} data-action={one} disabled={chosen.length === 0} aria-expanded={action === one} onClick={() => setAction(action === one ? null : one)}>
             {FORMS[one].title}
           </button>
         ))}
-        <button onClick={clear}>Clear</button>
+        <button
+          onClick={() => {
+            clear();
+            focusAfter(".run-list", "#search");
+          }}
+        >
+          Clear
+        </button>
       </div>
-      {action && chosen.length > 0 ? <ActionForm key={action} action={action} chosen={chosen} done={() => setAction(null)} clear={clear} /> : null}
+      {action && chosen.length > 0 ? <ActionForm key={action} action={action} chosen={chosen} done={close} forget={forget} /> : null}
     </section>
   );
 }
 
-function ActionForm({ action, chosen, done, clear }: { action: Action; chosen: string[]; done: () => void; clear: () => void }): ReactNode {
+function ActionForm({ action, chosen, done, forget }: { action: Action; chosen: string[]; done: () => void; forget: (ids: string[]) => void }): ReactNode {
   const form = FORMS[action];
   const client = useQueryClient();
   const [text, setText] = useState("");
@@ -83,19 +103,20 @@ function ActionForm({ action, chosen, done, clear }: { action: Action; chosen: s
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setError(null);
+    const gone: string[] = [];
     try {
       for (const [n, id] of chosen.entries()) {
         setAt(n);
         await ask(...form.run(id, text.trim(), n === 0));
+        if (action === "delete") gone.push(id);
       }
-      if (action === "delete") clear();
       done();
     } catch (failure) {
       setError(failure);
     } finally {
       setAt(null);
-      void client.invalidateQueries({ queryKey: ["runs"] });
-      void client.invalidateQueries({ queryKey: ["baselines"] });
+      if (gone.length > 0) forget(gone); // what is done is not tried again
+      runsChanged(client);
     }
   };
   return (

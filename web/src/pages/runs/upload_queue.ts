@@ -5,6 +5,8 @@ import { AskError } from "../../api/ask";
 import type { Job, Upload } from "../../api/answers_pages";
 
 const PIECE = 8 * 1024 * 1024;
+const ASK_AGAIN_MS = 1000;
+const MOST_SILENT = 30; // questions without an answer
 
 export type Step = "waiting" | "sending" | "importing" | "done" | "failed" | "cancelled";
 
@@ -130,14 +132,14 @@ async function importSent(entry: Entry): Promise<void> {
   say(entry, { step: "importing", fraction: 0, what: "" });
   await request("POST", "import", { upload: entry.uploadId, as_one: entry.files.length > 1 }, signal);
   await followed(entry);
-  const job = await request<Job>("GET", `jobs/${entry.uploadId}`, null, signal);
+  const job = await ended(entry);
   const error = job.answer?.error;
   if (job.state !== "done" || error) throw new AskError(error?.code ?? job.state, error?.message ?? `The import ended: ${job.state}.`, error?.hint ?? "", 0);
   const data = job.answer?.data;
   say(entry, { step: "done", fraction: 1, runs: data?.run_id ? [data.run_id] : (data?.runs ?? []).map((one) => one.run_id) });
 }
 
-/** Until the job has ended. If its events break off, its state is asked for afterwards. */
+/** Until its events end. They also end where the connection breaks, while the job goes on. */
 function followed(entry: Entry): Promise<void> {
   return new Promise((resolve, reject) => {
     const events = new EventSource(`api/v1/jobs/${entry.uploadId}/events`);
@@ -160,11 +162,45 @@ function followed(entry: Entry): Promise<void> {
   });
 }
 
+const isGoing = (job: Job | null): boolean => job?.state === "running" || job?.state === "queued";
+
+/** The job, once it has ended. A server that does not answer for a while may only have been started anew. */
+async function ended(entry: Entry): Promise<Job> {
+  const { signal } = entry.abort;
+  for (let silent = 0; ; ) {
+    const job = await request<Job>("GET", `jobs/${entry.uploadId}`, null, signal).catch((error: unknown) => {
+      if (!(error instanceof AskError) || error.status !== 0 || ++silent >= MOST_SILENT) throw error;
+      return null;
+    });
+    if (job && !isGoing(job)) return job;
+    if (job) {
+      silent = 0;
+      say(entry, { fraction: job.progress?.fraction ?? entry.shown.fraction, what: job.progress?.what ?? entry.shown.what });
+    }
+    await pause(ASK_AGAIN_MS, signal);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(new Error("cancelled"));
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
 /** A cancelled job needs a moment to end; its files can be removed only then. */
-async function ended(id: string): Promise<void> {
+async function stopped(id: string): Promise<void> {
   for (let tries = 0; tries < 40; tries++) {
     const job = await request<Job>("GET", `jobs/${id}`, null).catch(() => null);
-    if (job?.state !== "running" && job?.state !== "queued") return;
+    if (!isGoing(job)) return;
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
@@ -176,7 +212,7 @@ async function undo(entry: Entry): Promise<void> {
   const quietly = async (path: string) => await request("DELETE", path, null).catch(() => undefined); // it may have ended by itself
   if (wasImporting) {
     await quietly(`jobs/${entry.uploadId}`);
-    await ended(entry.uploadId);
+    await stopped(entry.uploadId);
   }
   await quietly(`uploads/${entry.uploadId}`);
   entry.uploadId = null;

@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import { shown } from "../../format/names";
 import { bytes, percent } from "../../format/numbers";
 import { Failure } from "../../parts/state";
+import { runsChanged } from "../../parts/fresh";
 import { keep, kept } from "../../parts/kept";
 import { addFiles, cancel, forgetEnded, queueNow, retry, watchQueue, type Sending } from "./upload_queue";
 
@@ -65,7 +66,7 @@ export function UploadQueue(): ReactNode {
   const client = useQueryClient();
   const ended = queue.filter((one) => one.step === "done").length;
   useEffect(() => {
-    if (ended > 0) void client.invalidateQueries({ queryKey: ["runs"] });
+    if (ended > 0) runsChanged(client);
   }, [ended, client]);
   if (queue.length === 0) return null;
   return (

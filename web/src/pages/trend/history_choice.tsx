@@ -5,7 +5,7 @@ import { grouped } from "../../format/numbers";
 import { shellWord } from "../../parts/copy_as";
 
 export const NEWEST = 1000; // more take long where figures of runs are not kept yet
-const METRICS = ["step_time", "total_time", "busy_time", "idle_time", "kernel_count", "exposed_comm_time", "exposed_copy_time"];
+export const METRICS = ["step_time", "total_time", "busy_time", "idle_time", "kernel_count", "exposed_comm_time", "exposed_copy_time"];
 const FIELDS = ["metric", "kernel", "class", "group_by", "where", "limit"] as const;
 
 export type Asked = Record<string, string | string[] | number>;
@@ -24,6 +24,12 @@ export function commandOf(operation: string, asked: Asked): string {
   return [`neurolens ${operation}`, ...words].join(" ");
 }
 
+/** Each can be changed or emptied; without any there is room for one. */
+export function conditionsOf(search: URLSearchParams): string[] {
+  const all = search.getAll("where").filter(Boolean);
+  return all.length > 0 ? all : [""];
+}
+
 interface Props {
   search: URLSearchParams;
   choose: (next: URLSearchParams) => void;
@@ -39,6 +45,7 @@ export function HistoryChoice({ search, choose, groups, limits, withKernels }: P
     for (const [name, value] of new FormData(event.currentTarget)) if (typeof value === "string" && value.trim() !== "") next.append(name, value.trim());
     choose(next);
   };
+  const kept = withKernels ? [] : ["kernel", "class"].filter((name) => search.get(name));
   return (
     <form key={search.toString()} className="choice" onSubmit={submit}>
       <label>
@@ -54,9 +61,19 @@ export function HistoryChoice({ search, choose, groups, limits, withKernels }: P
           or kernels named <input name="kernel" placeholder="part of a name" defaultValue={search.get("kernel") ?? ""} />
         </label>
       ) : null}
-      <label>
-        Only runs with <input name="where" placeholder="model=llama-3-8b" defaultValue={search.get("where") ?? ""} />
-      </label>
+      {withKernels && search.get("class") ? (
+        <label>
+          or kernels of the class <input name="class" defaultValue={search.get("class") ?? ""} />
+        </label>
+      ) : null}
+      {conditionsOf(search).map((one, n) => (
+        <label key={n}>
+          {n === 0 ? "Only runs with" : "and with"} <input name="where" placeholder="model=llama-3-8b" defaultValue={one} />
+        </label>
+      ))}
+      {kept.map((name) => (
+        <input key={name} type="hidden" name={name} value={search.get(name) ?? ""} />
+      ))}
       <label>
         {groups} <input name="group_by" placeholder="model,device" defaultValue={search.get("group_by") ?? ""} />
       </label>
