@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <numbers>
 
-#include "base/portable_log.h"
-#include "stats/distributions.h"
 #include "stats/effect.h"
 #include "stats/false_discovery.h"
 #include "stats/rank_test.h"
+#include "stats/runs_needed.h"
 
 namespace nl::stats {
 namespace {
@@ -133,48 +130,13 @@ class Tests {
   std::vector<size_t> all_;
 };
 
-bool is_at_least(double n, int64_t runs) {
-  return n >= static_cast<double>(runs);
-}
-
-/// Infinite where there is none.
-double natural_log(double x) {
-  if (!(x > 0) || !std::isfinite(x)) return std::numeric_limits<double>::infinity();
-  return portable_log2(x) * std::numbers::ln2;
-}
-
-/// Spread of the logarithms inside the two sides; absent if a value is zero.
-std::optional<double> log_spread(const Series& series) {
-  double squares = 0;
-  size_t freedom = 0;
-  for (const auto* side : {&series.base, &series.candidate}) {
-    double mean = 0;
-    for (const double v : *side) mean += natural_log(v) / static_cast<double>(side->size());
-    for (const double v : *side) squares += (natural_log(v) - mean) * (natural_log(v) - mean);
-    freedom += side->size() - 1;
-  }
-  const double spread = std::sqrt(squares / static_cast<double>(freedom));
-  return std::isfinite(spread) ? std::optional(spread) : std::nullopt;
-}
-
 /// Runs a side with which the interval leaves or stays inside the bound in four of five cases, if the ratio
 /// is what it now seems to be.
-std::optional<int64_t> runs_by_spread(const Series& series, double ratio, const JudgeOptions& options) {
-  constexpr double kEfficiency = 0.955;  // of ranks against means, for normal values
-  const auto spread = log_spread(series);
+std::optional<int64_t> runs_for_bound(const Series& series, double ratio, const JudgeOptions& options) {
+  const auto spread = log_spread(series.base, series.candidate);
+  if (!spread) return std::nullopt;
   const double gap = std::abs(std::abs(natural_log(ratio)) - natural_log(1 + options.practical_bound));
-  if (!spread || !std::isfinite(gap) || gap == 0) return std::nullopt;
-  const double z = normal_quantile(1 - (1 - kConfidence) / 2) + normal_quantile(0.8);
-  const double n = std::ceil(2 * (z * *spread / gap) * (z * *spread / gap) / kEfficiency);
-  if (is_at_least(n, kMostRuns + 1)) return std::nullopt;
-  return static_cast<int64_t>(n);
-}
-
-/// Runs a side with which a p this small can be reached at all.
-int64_t runs_to_reach(double p) {
-  size_t n = 2;
-  while (n < 64 && smallest_p(n, n) >= p) n++;
-  return static_cast<int64_t>(n);
+  return runs_by_spread(*spread, gap, (1 - kConfidence) / 2);
 }
 
 /// p that one more change in the list of this level would need.
@@ -192,7 +154,7 @@ void say_what_is_missing(const Series& series, Judgement& out, double needed_p, 
   const auto have = static_cast<int64_t>(std::min(out.base.n, out.candidate.n));
   const double bound = natural_log(1 + options.practical_bound);
   const bool may_be_change = std::abs(natural_log(*out.ratio)) > bound;
-  auto needed = runs_by_spread(series, *out.ratio, options);
+  auto needed = runs_for_bound(series, *out.ratio, options);
   if (!needed) return;
   needed = std::max({*needed, runs_to_reach(may_be_change ? needed_p : 1 - kConfidence), have + 1});
   out.runs_needed = needed;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "stats/runs_needed.h"
 #include "stats/sample.h"
 #include "stats/verdict.h"
 
@@ -54,7 +55,6 @@ struct Judgement {
   std::optional<int64_t> runs_needed;
   std::optional<int64_t> more_runs;
 };
-inline constexpr int64_t kMostRuns = 1000;
 
 /// One list for each level, in the order given. bad_input: a value below zero or not finite, a parent that is
 /// not there, options out of range.
