@@ -45,10 +45,15 @@ class Measurement {
     NL_CHECK(warm_up(unprofiled, inputs, "unprofiled"));
     add_memory("warm");
     const int64_t peak = memory_now("VmHWM");
-    NL_TRY(auto profiled, open(runtime, plan_.session, "profiled"));
-    NL_CHECK(warm_up(profiled, inputs, "profiled"));
-    NL_CHECK(take_turns(unprofiled, profiled));
-    NL_TRY(const std::string profile, profiled.end_profiling());
+    std::string profile;
+    if (plan_.profiled) {
+      NL_TRY(auto profiled, open(runtime, plan_.session, "profiled"));
+      NL_CHECK(warm_up(profiled, inputs, "profiled"));
+      NL_CHECK(take_turns(unprofiled, profiled));
+      NL_TRY(profile, profiled.end_profiling());
+    } else {
+      NL_CHECK(run_block(unprofiled, "unprofiled", wanted(plan_.seconds)));
+    }
     return json{{"library", plan_.library},      {"version", runtime.version()},
                 {"providers", providers},        {"profile", profile},
                 {"inputs", inputs_json(inputs)}, {"guessed_sizes", inputs.guessed},
@@ -80,13 +85,19 @@ class Measurement {
     return {};
   }
 
+  int64_t once() const { return std::max<int64_t>(last_ns_, 1); }
+
+  /// Iterations of one session that has so much time.
+  int64_t wanted(double seconds) const {
+    const auto fitting = static_cast<int64_t>(seconds * 1e9 / static_cast<double>(once()));
+    return plan_.iterations > 0 ? plan_.iterations : std::clamp<int64_t>(fitting, 10, 200);
+  }
+
   Result<void> take_turns(OnnxSession& unprofiled, OnnxSession& profiled) {
-    const int64_t once = std::max<int64_t>(last_ns_, 1);
-    const auto fitting = static_cast<int64_t>(plan_.seconds * 1e9 / 2 / static_cast<double>(once));
-    const int64_t wanted = plan_.iterations > 0 ? plan_.iterations : std::clamp<int64_t>(fitting, 10, 200);
-    const int64_t block = std::clamp<int64_t>(kBlockNs / once, 1, std::max<int64_t>(wanted / kTurns, 1));
-    for (int64_t done = 0; done < wanted; done += block) {
-      const int64_t count = std::min(block, wanted - done);
+    const int64_t all = wanted(plan_.seconds / 2);
+    const int64_t block = std::clamp<int64_t>(kBlockNs / once(), 1, std::max<int64_t>(all / kTurns, 1));
+    for (int64_t done = 0; done < all; done += block) {
+      const int64_t count = std::min(block, all - done);
       NL_CHECK(run_block(unprofiled, "unprofiled", count));
       NL_CHECK(run_block(profiled, "profiled", count));
     }
@@ -151,6 +162,7 @@ PassPlan plan_of(const json& document) {
   plan.warm_up = document["warm_up"];
   plan.iterations = document["iterations"];
   plan.seconds = document["seconds"];
+  plan.profiled = document["profiled"];
   return plan;
 }
 
@@ -186,7 +198,8 @@ json plan_json(const PassPlan& plan) {
                    {"shapes", plan.inputs.shapes},
                    {"warm_up", plan.warm_up},
                    {"iterations", plan.iterations},
-                   {"seconds", plan.seconds}};
+                   {"seconds", plan.seconds},
+                   {"profiled", plan.profiled}};
   if (plan.session.threads) document["threads"] = *plan.session.threads;
   if (plan.session.inter_threads) document["inter_threads"] = *plan.session.inter_threads;
   return document;

@@ -21,6 +21,7 @@ struct PassPlan {
   int64_t warm_up = 3;     ///< runs of each session that are recorded as such
   int64_t iterations = 0;  ///< of each session; 0: as many as fit into `seconds`, 10 to 200
   double seconds = 5;
+  bool profiled = true;  ///< else the model is only timed, and there is no profile
 };
 
 nlohmann::json plan_json(const PassPlan& plan);

@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-constexpr uint64_t kSeed = 0x4E4C464C4F4F52;
+constexpr uint64_t kDrawSeed = 0x4E4C464C4F4F52;
 constexpr int kResamples = 1000;
 constexpr std::array<int64_t, 5> kRuns = {5, 10, 20, 40, 80};
 constexpr double kShareBelowFloor = 0.95;
@@ -122,7 +122,7 @@ Result<NoiseFloor> noise_floor(const std::vector<SamePair>& pairs) {
   out.outliers = std::count_if(logs.begin(), logs.end(), [&](double v) { return is_unusual(usual, v, 0); });
   compare_places(pairs, out);
   find_drift(pairs, out);
-  Random random(kSeed);
+  Random random(kDrawSeed);
   for (const int64_t runs : kRuns) out.by_runs.push_back(floor_of(all, runs, random));
   return out;
 }

@@ -101,6 +101,41 @@ std::vector<std::string> warnings_of(const json& passes) {
   return warnings;
 }
 
+/// The process that measures, and what it wrote.
+Result<json> run_passes(const Context& context, const capture::PassPlan& plan, const std::string& folder,
+                        int64_t time_limit, capture::WorkloadEnd& end) {
+  NL_TRY(const FolderAside own, make_private_folder(*context.environment, PrivateUse::kFiles));
+  const std::string plan_path = own.path() + "/plan.json";
+  NL_CHECK(write_file_durably(plan_path, capture::plan_json(plan).dump(1)));
+  std::error_code failed;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+  if (failed) return errno_error("cannot find", "/proc/self/exe", failed.value());
+  NL_TRY(end, run_measuring(context, {self, capture::kModelProcess, plan_path, folder}, folder, time_limit));
+  return capture::read_passes(folder);
+}
+
+/// What both kinds of measurement say of it.
+Result<MeasuredProfile> measured_of(const capture::PassPlan& plan, const json& passes,
+                                    const ProcessEnd& process) {
+  MeasuredProfile measured;
+  NL_TRY(measured.document["model"], capture::file_json(plan.session.model));
+  measured.document.update({{"onnxruntime", library_json(plan, passes)},
+                            {"labels", labels_of(plan)},
+                            {"clock", passes["clock"]},
+                            {"iterations", passes["iterations"]},
+                            {"process", capture::process_json(process)}});
+  measured.library = {{"name", "onnxruntime"},
+                      {"version", passes["version"]},
+                      {"path", plan.library},
+                      {"provider", plan.session.provider}};
+  measured.inputs = passes["inputs"];
+  measured.memory = {{"peak_bytes", passes["peak_memory_bytes"]}, {"stages", passes["memory"]}};
+  measured.model = base_name(plan.session.model);
+  measured.threads = plan.session.threads.value_or(0);
+  measured.warnings = warnings_of(passes);
+  return measured;
+}
+
 }  // namespace
 
 Result<capture::InputOptions> input_options(const json& parameters) {
@@ -119,35 +154,21 @@ Result<capture::InputOptions> input_options(const json& parameters) {
 Result<MeasuredProfile> profile_onnx(const Context& context, const json& parameters,
                                      const std::string& folder) {
   NL_TRY(const capture::PassPlan plan, plan_of(*context.environment, parameters, folder));
-  NL_TRY(const FolderAside own, make_private_folder(*context.environment, PrivateUse::kFiles));
-  const std::string plan_path = own.path() + "/plan.json";
-  NL_CHECK(write_file_durably(plan_path, capture::plan_json(plan).dump(1)));
-  std::error_code failed;
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
-  if (failed) return errno_error("cannot find", "/proc/self/exe", failed.value());
-  NL_TRY(const auto end, run_measuring(context, {self, capture::kModelProcess, plan_path, folder}, folder,
-                                       parameters["time_limit"]));
-  NL_TRY(const json passes, capture::read_passes(folder));
+  capture::WorkloadEnd end;
+  NL_TRY(const json passes, run_passes(context, plan, folder, parameters["time_limit"], end));
   NL_TRY(const bool renamed, rename_to_new(passes["profile"].get<std::string>(), folder + "/profile.json"));
   if (!renamed) return Error{ErrorCode::kInternal, "the profile exists already"};
-  MeasuredProfile measured;
-  NL_TRY(measured.document["model"], capture::file_json(plan.session.model));
-  measured.document.update({{"onnxruntime", library_json(plan, passes)},
-                            {"labels", labels_of(plan)},
-                            {"clock", passes["clock"]},
-                            {"iterations", passes["iterations"]},
-                            {"process", capture::process_json(end.process)}});
+  NL_TRY(auto measured, measured_of(plan, passes, end.process));
   measured.profiles = {"profile.json"};
-  measured.library = {{"name", "onnxruntime"},
-                      {"version", passes["version"]},
-                      {"path", plan.library},
-                      {"provider", plan.session.provider}};
-  measured.inputs = passes["inputs"];
-  measured.memory = {{"peak_bytes", passes["peak_memory_bytes"]}, {"stages", passes["memory"]}};
-  measured.model = base_name(plan.session.model);
-  measured.threads = plan.session.threads.value_or(0);
-  measured.warnings = warnings_of(passes);
   return measured;
+}
+
+Result<MeasuredProfile> time_onnx(const Context& context, const json& parameters, const std::string& folder) {
+  NL_TRY(capture::PassPlan plan, plan_of(*context.environment, parameters, folder));
+  plan.profiled = false;
+  capture::WorkloadEnd end;
+  NL_TRY(const json passes, run_passes(context, plan, folder, parameters["time_limit"], end));
+  return measured_of(plan, passes, end.process);
 }
 
 }  // namespace nl::ops

@@ -11,6 +11,10 @@ namespace nl::ops {
 Result<MeasuredProfile> profile_onnx(const Context& context, const nlohmann::json& parameters,
                                      const std::string& folder);
 
+/// The same without the profiler: iterations are timed, and nothing else.
+Result<MeasuredProfile> time_onnx(const Context& context, const nlohmann::json& parameters,
+                                  const std::string& folder);
+
 /// --shape and --size of the operation.
 Result<capture::InputOptions> input_options(const nlohmann::json& parameters);
 

@@ -1,0 +1,270 @@
+#include "ops/lab/bench_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/json.h"
+#include "base/private_folder.h"
+#include "capture/document.h"
+#include "capture/run/workload.h"
+#include "lab/targets/bench_file.h"
+#include "lab/targets/target_check.h"
+#include "ops/lab/bench_files.h"
+#include "ops/lab/measure_target.h"
+#include "ops/runs/run_names.h"
+#include "ops/text/text.h"
+#include "stats/sample.h"
+
+namespace nl::ops {
+namespace {
+
+using lab::ClaimResult;
+using lab::ClaimVerdict;
+using nlohmann::json;
+
+// ---- What is asked for
+
+/// By its name, by its name without parameters, or all.
+Result<std::vector<const lab::Target*>> chosen_targets(const lab::BenchFile& file, const json& parameters) {
+  std::vector<const lab::Target*> chosen;
+  const auto names = parameters.value("target", std::vector<std::string>());
+  for (const std::string& name : names) {
+    const auto is_meant = [&](const lab::Target& target) {
+      return target.name == name || target.base_name == name;
+    };
+    if (std::none_of(file.targets.begin(), file.targets.end(), is_meant))
+      return Error{ErrorCode::kNotFound,
+                   fmt::format("no such target in {}: {}", file.path, name),
+                   "{} lists them",
+                   {suggested("bench", {{"action", "list"}})}};
+  }
+  for (const lab::Target& target : file.targets) {
+    const bool is_meant =
+        names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+          return target.name == name || target.base_name == name;
+        });
+    if (is_meant) chosen.push_back(&target);
+  }
+  return chosen;
+}
+
+Result<void> refuse_faults(const lab::BenchFile& file, const Environment& surroundings,
+                           std::vector<std::string>& warnings) {
+  std::vector<std::string> faults;
+  for (const lab::TargetFault& fault : lab::check_targets({file}, surroundings))
+    (fault.is_error ? faults : warnings).push_back(fault.text());
+  if (faults.empty()) return {};
+  std::string all;
+  for (const std::string& fault : faults) all += (all.empty() ? "" : "\n") + fault;
+  return Error{ErrorCode::kBadInput, all, "{} says more", {suggested("bench", {{"action", "check"}})}};
+}
+
+/// Reasons of the file, and of the caller for this time.
+Result<std::map<std::string, std::string>> allowed_checks(const lab::BenchFile& file,
+                                                          const json& parameters) {
+  auto allowed = file.allowed;
+  for (const std::string& text : parameters.value("allow", std::vector<std::string>())) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals + 1 == text.size())
+      return Error{ErrorCode::kBadInput, "--allow wants CHECK=REASON, not: " + text};
+    allowed[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return allowed;
+}
+
+Result<lab::Fitness> fit_machine(const Context& context, const lab::BenchFile& file, const json& parameters) {
+  NL_TRY(const auto allowed, allowed_checks(file, parameters));
+  lab::Fitness fitness = lab::judge_machine(*context.environment, allowed);
+  if (fitness.is_fit) return fitness;
+  std::string advice;
+  for (const lab::MachineCheck& check : fitness.checks) {
+    if (check.state == lab::CheckState::kUnfit)
+      advice += (advice.empty() ? "" : "; ") + check.advice + ", or --allow '" + check.id + "=REASON'";
+  }
+  return Error{ErrorCode::kUnavailable, "the machine is " + fitness.sentence(), advice};
+}
+
+/// What a command costs that does nothing: as much of each command's time is ours.
+Result<std::optional<int64_t>> harness_overhead(const Context& context,
+                                                const std::vector<const lab::Target*>& targets) {
+  const bool has_commands = std::any_of(targets.begin(), targets.end(), [](const lab::Target* target) {
+    return target->baseline->kind == lab::SideKind::kCommand && target->printed.empty();
+  });
+  if (!has_commands) return std::optional<int64_t>();
+  NL_TRY(const FolderAside folder, make_private_folder(*context.environment, PrivateUse::kFiles));
+  std::vector<double> values;
+  for (int i = 0; i < 5; i++) {
+    capture::WorkloadOptions options;
+    options.command = {"/bin/true"};
+    options.surroundings = context.environment;
+    options.artifacts = folder.path();
+    NL_TRY(const auto end, capture::run_workload(options));
+    values.push_back(static_cast<double>(end.process.wall_ns));
+  }
+  return std::optional(static_cast<int64_t>(stats::median(stats::sorted(values))));
+}
+
+// ---- Running
+
+json labels_of(const lab::BenchFile& file, const lab::Target& target) {
+  json labels = target.labels;
+  for (const auto& [name, value] : target.parameters) labels[name] = value;
+  labels["suite"] = file.suite;
+  labels["target"] = target.name;
+  return labels;
+}
+
+Result<BenchAnswer> begin_answer(const Context& context, const lab::BenchFile& file,
+                                 const std::vector<const lab::Target*>& targets, const json& parameters) {
+  BenchAnswer answer;
+  answer.suite = file.suite;
+  answer.file = file.path;
+  answer.started_by = context.principal;
+  answer.started_unix_ns = store::unix_now_ns();
+  NL_TRY(answer.environment, fit_machine(context, file, parameters));
+  NL_TRY(answer.overhead_ns, harness_overhead(context, targets));
+  return answer;
+}
+
+/// One that goes on is measured on a machine that is fit again.
+Result<BenchSession> session_for(const Context& context, const lab::BenchFile& file,
+                                 const std::vector<const lab::Target*>& targets, const json& parameters) {
+  if (parameters.value("resume", false)) {
+    NL_CHECK(fit_machine(context, file, parameters));
+    return BenchSession::resume(context, file);
+  }
+  NL_TRY(const BenchAnswer answer, begin_answer(context, file, targets, parameters));
+  return BenchSession::start(context, file, answer);
+}
+
+Result<void> measure_all(Context& context, store::Ledger& ledger, BenchSession& session,
+                         const lab::BenchFile& file, const std::vector<const lab::Target*>& targets,
+                         const json& parameters) {
+  json document = capture::describe_capture(*context.environment, context.command, file.folder);
+  document["bench"] = {{"suite", file.suite},
+                       {"session", session.name()},
+                       {"file_sha256", file.sha256},
+                       {"environment", session.document()["environment"]}};
+  for (const lab::Target* target : targets) {
+    if (session.is_decided(target->name)) continue;
+    TargetPlan plan{target, std::to_string(target - file.targets.data()), document,
+                    std::chrono::seconds(parameters["wait"].get<int64_t>())};
+    plan.document["labels"] = labels_of(file, *target);
+    NL_TRY(const auto claims, measure_target(context, ledger, session, plan));
+    NL_CHECK(session.add_claims(claims));
+  }
+  return {};
+}
+
+Outcome outcome_of(const BenchSession& session) {
+  Outcome outcome;
+  outcome.data = session.answer();
+  for (const json& claim : outcome.data["targets"]) {
+    if (claim["verdict"] != "met") outcome.exit_code = 1;
+  }
+  outcome.next = {
+      suggested("bench", {{"action", "report"}, {"session", session.name()}, {"html", "bench.html"}})};
+  return outcome;
+}
+
+// ---- Text
+
+std::string verdict_words(const json& claim) {
+  const std::string verdict = claim["verdict"];
+  return verdict == "not_met" ? "not met" : verdict;
+}
+
+std::string times_text(const json& claim) {
+  const auto median = [](const json& side) {
+    return side["median_ns"].is_null() ? std::string() : duration_text(side["median_ns"].get<int64_t>());
+  };
+  const std::string before = median(claim["baseline"]), after = median(claim["changed"]);
+  return before.empty() || after.empty() ? "" : before + " → " + after;
+}
+
+std::string speedup_text(const json& claim) {
+  if (claim["speedup"].is_null()) return "";
+  std::string text = fmt::format("{:.3f} ×", claim["speedup"].get<double>());
+  if (!claim["low"].is_null() && claim.contains("high") && !claim["high"].is_null())
+    text += fmt::format(" ({:.3f} to {:.3f})", claim["low"].get<double>(), claim["high"].get<double>());
+  return text;
+}
+
+void add_reasons(const json& claim, std::vector<std::string>& lines) {
+  const std::string name = claim["name"];
+  const std::string reason = claim["reason"];
+  if (!reason.empty()) {
+    const json& more = claim["more_runs"];
+    lines.push_back(
+        name + ": " + reason +
+        (more.is_null() ? ""
+                        : "; " + counted(more.get<int64_t>(), "more run") + " a side would probably decide"));
+  }
+  for (const std::string proposal : claim["proposals"]) lines.push_back(name + ": try " + proposal);
+}
+
+/// A baseline is there once for each of its variants.
+std::string disturbed_text(const json& claims, const TextStyle& style) {
+  std::map<std::pair<std::string, std::string>, std::pair<int64_t, int64_t>> sides;
+  for (const json& claim : claims) {
+    for (const char* const side : {"baseline", "changed"})
+      sides[{claim["target"], claim[side]["name"]}] = {claim[side]["disturbed"], claim[side]["runs"]};
+  }
+  int64_t disturbed = 0, all = 0;
+  for (const auto& [name, counts] : sides) {
+    disturbed += counts.first;
+    all += counts.second;
+  }
+  if (disturbed == 0) return {};
+  return wrapped(
+      fmt::format(
+          "{} of {} were disturbed by other work or by throttling; they count, and the answer marks them.",
+          grouped(disturbed), counted(all, "run")),
+      "  ", style.width);
+}
+
+}  // namespace
+
+Result<Outcome> run_bench(Context& context, const json& parameters) {
+  NL_TRY(const lab::BenchFile file, given_bench_file(context, parameters));
+  NL_TRY(const auto targets, chosen_targets(file, parameters));
+  std::vector<std::string> warnings;
+  NL_CHECK(refuse_faults(file, *context.environment, warnings));
+  NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
+  NL_CHECK(ledger.may_write());
+  NL_TRY(BenchSession session, session_for(context, file, targets, parameters));
+  NL_CHECK(measure_all(context, ledger, session, file, targets, parameters));
+  NL_CHECK(session.finish());
+  Outcome outcome = outcome_of(session);
+  outcome.warnings = std::move(warnings);
+  return outcome;
+}
+
+std::string bench_run_text(const Outcome& outcome, const TextStyle& style) {
+  const json& data = outcome.data;
+  std::string out = bold(data["suite"].get<std::string>(), style) + "  " +
+                    dim("session " + data["session"].get<std::string>(), style) + "\n";
+  using enum TextTable::Align;
+  TextTable table({kLeft, kLeft, kLeft, kRight, kLeft});
+  table.add({"claim", "verdict", "speed-up (interval)", "runs", "time"});
+  std::vector<std::string> reasons;
+  for (const json& claim : data["targets"]) {
+    table.add({claim["name"], verdict_words(claim), speedup_text(claim),
+               grouped(claim["runs"].get<int64_t>()), times_text(claim)});
+    add_reasons(claim, reasons);
+  }
+  out += table.text("  ", true, style);
+  out += "\n";
+  for (const std::string& reason : reasons) out += wrapped(reason, "  ", style.width);
+  out += disturbed_text(data["targets"], style);
+  if (!data["overhead_ns"].is_null())
+    out +=
+        dim("  A command that does nothing takes " + duration_text(data["overhead_ns"].get<int64_t>()) + ".",
+            style) +
+        "\n";
+  return out;
+}
+
+}  // namespace nl::ops

@@ -1,0 +1,24 @@
+#pragma once
+// Runs one side of a target once, as a process of its own, and measures it.
+
+#include <string>
+
+#include "lab/run/sample.h"
+#include "lab/targets/target.h"
+#include "ops/operation.h"
+
+namespace nl::ops {
+
+/// Where a process run leaves what it makes.
+struct RunFolders {
+  std::string artifacts;  ///< its output, capture.json
+  std::string output;     ///< $NEUROLENS_OUTPUT: results for the check of the target
+};
+
+/// Time, memory and conditions; target, side, phase and place are the caller's. Writes capture.json, which
+/// becomes a run, with these members besides. An error says why there is no time: the program failed, or
+/// printed none.
+Result<lab::Sample> measure_side(const Context& context, const lab::Target& target, const lab::Side& side,
+                                 const RunFolders& folders, nlohmann::json document);
+
+}  // namespace nl::ops

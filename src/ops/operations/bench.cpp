@@ -1,0 +1,100 @@
+#include "base/json.h"
+#include "lab/targets/bench_file.h"
+#include "ops/lab/bench_files.h"
+#include "ops/lab/bench_report.h"
+#include "ops/lab/bench_run.h"
+
+namespace nl::ops::bench_operation {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kParameters[] = R"json({
+  "type": "object", "additionalProperties": false,
+  "properties": {
+    "action": {"type": "string", "enum": ["run", "init", "list", "check", "report", "schema"], "default": "run", "x-positional": 1,
+               "description": "run: measure; init: write bench.yaml from the models and scripts here; list: all targets; check: what is wrong with them, and is this machine fit; report: verdicts, history and machine of a session; schema: what a bench.yaml may hold"},
+    "target": {"type": "array", "items": {"type": "string"}, "x-short": "t", "x-many": true,
+               "description": "names of targets (default: all)"},
+    "file": {"type": "string", "x-host-path": true, "description": "the bench file (default: the only one in this folder or below)"},
+    "resume": {"type": "boolean", "description": "go on with the newest session of this file that was interrupted"},
+    "session": {"x-rare": true, "type": "string", "description": "of report: which session (default: the newest)"},
+    "html": {"x-rare": true, "type": "string", "x-host-path": true, "description": "of report: write it as one HTML page to this file"},
+    "allow": {"x-rare": true, "type": "array", "items": {"type": "string"},
+              "description": "CHECK=REASON: measure although this check finds the machine unfit; may be repeated"},
+    "wait": {"x-rare": true, "type": "integer", "minimum": 0, "maximum": 604800, "default": 0,
+             "description": "seconds to wait for others who measure on this machine"}
+  }})json";
+
+constexpr char kResult[] = R"json({
+  "type": "object",
+  "properties": {
+    "suite": {"type": "string"}, "session": {"type": "string", "description": "of run: what --resume and bench report call it"},
+    "file": {"type": "string"}, "found": {"type": "integer", "description": "of init: models and scripts"},
+    "finished": {"type": "boolean"},
+    "schema": {"type": "object", "description": "of schema: the JSON Schema of bench.yaml"},
+    "faults": {"type": "array", "description": "of check", "items": {"type": "object",
+      "required": ["file", "line", "target", "what", "severity"]}},
+    "environment": {"type": "object", "required": ["fit", "checks"], "description": "what of this machine disturbs measurements"},
+    "history": {"type": "object", "description": "of report: by name of the claim, what the sessions of this suite found, the oldest first, and where the level changed"},
+    "overhead_ns": {"type": ["integer", "null"], "description": "wall time of a command that does nothing"},
+    "targets": {"type": "array", "description": "of run: one row for each claim, a target and one of its variants; of list: the targets",
+      "items": {"type": "object", "required": ["name"], "properties": {
+        "name": {"type": "string"}, "verdict": {"type": "string", "enum": ["met", "not_met", "inconclusive", "refused"]},
+        "speedup": {"type": ["number", "null"], "description": "time of the baseline over time of the variant"},
+        "low": {"type": ["number", "null"], "description": "of its interval"}, "high": {"type": ["number", "null"]},
+        "runs": {"type": "integer", "description": "process runs that count, of both sides"}}}}}})json";
+
+constexpr Cut kCuts[] = {{"/environment/checks"},
+                         {"/targets/*/baseline/run_ids"},
+                         {"/targets/*/changed/run_ids"},
+                         {"/targets", 5}};
+
+Result<Outcome> print_schema() {
+  Outcome outcome;
+  outcome.data["schema"] = json::parse(lab::bench_schema());
+  return outcome;
+}
+
+Result<Outcome> run(Context& context, const json& parameters) {
+  const std::string action = parameters["action"];
+  if (action == "init") return init_bench_file(context, parameters);
+  if (action == "list") return list_targets(context, parameters);
+  if (action == "check") return check_bench_files(context, parameters);
+  if (action == "report") return report_bench(context, parameters);
+  if (action == "schema") return print_schema();
+  return run_bench(context, parameters);
+}
+
+std::string text(const Outcome& outcome, const TextStyle& style) {
+  if (outcome.data.contains("schema")) return outcome.data["schema"].dump(2) + "\n";
+  return outcome.data.contains("session") ? bench_run_text(outcome, style) : bench_files_text(outcome, style);
+}
+
+}  // namespace
+
+const Operation& operation() {
+  static constexpr Operation kOperation{
+      .name = "bench",
+      .summary =
+          "Prove that variants are faster: run the claims of a bench.yaml against their baselines, by turns, "
+          "checked",
+      .use_when =
+          "you changed code, options or a model and must show that it is faster, by how much, and still "
+          "right: A/B "
+          "measurements of commands, ONNX models or Python functions, repeated until they are decided",
+      .not_when =
+          "the runs are there already: compare; you want to see where the time goes: profile or record",
+      .example = R"({"action": "run", "target": ["attention"]})",
+      .parameters = kParameters,
+      .result = kResult,
+      .effect = Effect::kExec,
+      .reach = {.cli = true, .http = false, .mcp = true},
+      .cuts = kCuts,
+      .run = run,
+      .text = text,
+  };
+  return kOperation;
+}
+
+}  // namespace nl::ops::bench_operation
