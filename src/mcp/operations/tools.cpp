@@ -14,8 +14,6 @@ using ops::Operation;
 /// Definitions are resources; the tool that tells what one means is explain.
 constexpr std::string_view kReadByAddress = "metrics";
 
-constexpr char kBudget[] = "tokens";
-
 bool is_mark(const std::string& key) {
   return key.starts_with("x-");
 }
@@ -48,9 +46,8 @@ bool may_write(const Operation& operation, const Rights& rights) {
 /// that is started can destroy something.
 json annotations_of(const Operation& operation, const Rights& rights) {
   const bool reads = !may_write(operation, rights);
-  json hints = {{"readOnlyHint", reads}, {"idempotentHint", reads}};
-  if (!reads) hints["destructiveHint"] = operation.effect == Effect::kExec;
-  return hints;
+  if (reads) return {{"readOnlyHint", true}, {"idempotentHint", true}};
+  return {{"readOnlyHint", false}, {"destructiveHint", operation.effect == Effect::kExec}};
 }
 
 /// The type alone, of a property that may refer to a definition.
@@ -96,8 +93,9 @@ json input_schema(const Operation& operation, const Rights& rights) {
   for (const auto& [name, property] : whole["properties"].items()) {
     if (is_shown(property, rights) && !property.contains("x-rare")) properties[name] = for_agents(property);
   }
+  // The instructions say what it is, once for all tools.
   if (properties.contains("budget"))
-    properties["budget"] = {{"type", "integer"}, {"default", kDefaultTokens}, {"description", kBudget}};
+    properties["budget"] = {{"type", "integer"}, {"default", kDefaultTokens}};
   json schema = {{"type", "object"}, {"properties", std::move(properties)}};
   if (whole.contains("required")) schema["required"] = whole["required"];
   return schema;

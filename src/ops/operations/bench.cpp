@@ -13,11 +13,11 @@ constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false,
   "properties": {
     "action": {"type": "string", "enum": ["run", "init", "list", "check", "report", "schema"], "default": "run", "x-positional": 1,
-               "description": "run: measure; init: write bench.yaml from the models and scripts here; list: all targets; check: what is wrong with them, and is this machine fit; report: verdicts, history and machine of a session; schema: what a bench.yaml may hold"},
+               "description": "run: measure; init: write a bench.yaml; check: is it in order, and this machine fit; report: a session and its history; schema: of bench.yaml"},
     "target": {"type": "array", "items": {"type": "string"}, "x-short": "t", "x-many": true,
                "description": "names of targets (default: all)"},
-    "file": {"type": "string", "x-host-path": true, "description": "the bench file (default: the only one in this folder or below)"},
-    "resume": {"type": "boolean", "description": "go on with the newest session of this file that was interrupted"},
+    "file": {"type": "string", "x-host-path": true, "description": "default: the only bench.yaml here or below"},
+    "resume": {"type": "boolean", "description": "go on with the newest session that was interrupted"},
     "session": {"x-rare": true, "type": "string", "description": "of report: which session (default: the newest)"},
     "html": {"x-rare": true, "type": "string", "x-host-path": true, "description": "of report: write it as one HTML page to this file"},
     "allow": {"x-rare": true, "type": "array", "items": {"type": "string"},
@@ -77,14 +77,13 @@ const Operation& operation() {
   static constexpr Operation kOperation{
       .name = "bench",
       .summary =
-          "Prove that variants are faster: run the claims of a bench.yaml against their baselines, by turns, "
-          "checked",
+          "Prove that a variant is faster than its baseline, and still right: claims of a bench.yaml, "
+          "measured by turns",
       .use_when =
-          "you changed code, options or a model and must show that it is faster, by how much, and still "
-          "right: A/B "
-          "measurements of commands, ONNX models or Python functions, repeated until they are decided",
-      .not_when =
-          "the runs are there already: compare; you want to see where the time goes: profile or record",
+          "you claim a speed-up by changed code, options or a model and want it proved: an A/B benchmark of "
+          "commands, "
+          "ONNX models or Python functions, repeated until it is decided",
+      .not_when = "the runs are there: compare; where the time goes: profile, record",
       .example = R"({"action": "run", "target": ["attention"]})",
       .parameters = kParameters,
       .result = kResult,
