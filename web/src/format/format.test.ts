@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { difference, parseExact } from "../api/exact_json";
 import { shellWord } from "../parts/copy_as";
-import { hash, shown, visible } from "./names";
+import { hash, said, sentence, shown, visible } from "./names";
 import { bytes, digits, duration, grouped, percent, signedDuration } from "./numbers";
 
 describe("numbers", () => {
@@ -55,9 +55,20 @@ describe("names", () => {
     expect(visible("a\u202eb\u0007c\u200bd")).toBe("a\ufffdb\ufffdc\ufffdd");
   });
 
+  it("that cannot be seen are told", () => {
+    expect([shown(""), shown(" \t"), shown("\u2800\u3164")]).toEqual(["(no name)", "(a name of blanks)", "(a name of blanks)"]);
+  });
+
   it("have the same number everywhere", () => {
     expect(hash("gemm")).toBe(hash("gemm"));
     expect(hash("gemm")).not.toBe(hash("gemn"));
+  });
+});
+
+describe("a sentence of the program", () => {
+  it("has the units of the pages", () => {
+    expect(said("127 us a step faster, 2 used")).toBe("127\u2009µs a step faster, 2 used");
+    expect(sentence("one run is 5 us longer")).toBe("One run is 5\u2009µs longer.");
   });
 });
 

@@ -5,7 +5,7 @@ import { useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { ask } from "../api/ask";
 import type { Change, Comparison, NamedChange } from "../api/answers_pages";
-import { shown } from "../format/names";
+import { said, sentence, shown } from "../format/names";
 import { duration, exactNs, grouped, percent, signedDuration } from "../format/numbers";
 import { useAddress } from "../parts/address";
 import { CopyAs, mcpCall, shellWord } from "../parts/copy_as";
@@ -122,11 +122,11 @@ function Verdict({ data, base, other, window }: { data: Comparison; base: string
   return (
     <section className="verdict" aria-label="Verdict">
       <p>
-        <span className={`badge ${data.verdict}`}>{VERDICTS[data.verdict] ?? data.verdict}</span> <strong>{shown(data.sentence, 1000)}</strong>
+        <span className={`badge ${data.verdict}`}>{VERDICTS[data.verdict] ?? data.verdict}</span> <strong>{said(data.sentence)}</strong>
       </p>
       {[...data.reasons, ...data.remarks].map((reason) => (
         <p className="hint" key={reason}>
-          {shown(reason, 1000)}
+          {sentence(reason)}
         </p>
       ))}
       <p>

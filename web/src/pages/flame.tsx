@@ -216,6 +216,7 @@ interface OneBoxProps {
 function OneBox({ box, isOfDevice, isActive, isFound, isQuiet, isDifference, point, zoom }: OneBoxProps): ReactNode {
   const { frame, path, depth, left, width } = box;
   const sign = !isDifference || frame.value === frame.base ? "" : frame.value > frame.base ? "▲ " : "▼ ";
+  const letters = Math.floor(width * 170); // of a wide window; a narrow one cuts the end
   const kind = isDifference ? "" : `${colour(frame, isOfDevice)} shade${hash(frame.name) % 3}`;
   return (
     <div
@@ -223,7 +224,7 @@ function OneBox({ box, isOfDevice, isActive, isFound, isQuiet, isDifference, poi
       className={`box ${kind} ${isFound ? "found" : isQuiet ? "quiet" : ""}`} onClick={zoom} onPointerEnter={point}
       style={{ left: `${left * 100}%`, width: `${width * 100}%`, top: depth * ROW, ...(isDifference ? { background: shade(frame) } : {}) }}
     >
-      {width > 0.02 ? `${sign}${shown(titleOf(frame), Math.max(6, Math.floor(width * 170)))}` : ""}
+      {letters > 4 ? `${sign}${shown(titleOf(frame), letters)}` : ""}
     </div>
   );
 }
@@ -269,7 +270,7 @@ function Heaviest({ frame, isDifference }: { frame: Frame; isDifference: boolean
                   {one.self > 0 ? <Time ns={one.self} /> : <Absent reason="it is not in the new run" />}
                 </td>
                 {isDifference ? (
-                  <td className={`number ${one.self > one.base ? "worse" : "better"}`}>{signedDuration(one.self - one.base)}</td>
+                  <td className={`number ${one.self > one.base ? "worse" : one.self < one.base ? "better" : ""}`}>{signedDuration(one.self - one.base)}</td>
                 ) : (
                   <td className="number">{percent(one.self / Math.max(1, frame.value))}</td>
                 )}

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 import type { Outlier, OutlierGroup, Outliers } from "../api/answers_pages";
 import { ask } from "../api/ask";
-import { shown } from "../format/names";
+import { sentence, shown } from "../format/names";
 import { digits, grouped } from "../format/numbers";
 import { CopyAs, mcpCall } from "../parts/copy_as";
 import { Absent } from "../parts/figure";
@@ -35,7 +35,7 @@ export default function OutliersPage(): ReactNode {
       {outliers.data && !outliers.error ? (
         <>
           <p className="verdict">
-            <strong>{sentence(outliers.data)}</strong>
+            <strong>{verdict(outliers.data)}</strong>
             <CopyAs ways={{ command: commandOf("outliers", asked), link: location.href, ...mcpCall("outliers", asked) }} />
           </p>
           {outliers.data.silent ? <Empty>{outliers.data.silent}. Runs need marked steps for the step time; try the figure total_time.</Empty> : null}
@@ -52,7 +52,7 @@ function byOutliers(a: OutlierGroup, b: OutlierGroup): number {
   return Number(b.outliers.length > 0) - Number(a.outliers.length > 0) || b.runs - a.runs;
 }
 
-function sentence({ groups, figure }: Outliers): string {
+function verdict({ groups, figure }: Outliers): string {
   const runs = new Set(groups.flatMap((group) => group.outliers.map((one) => one.run_id))).size;
   const of = `${grouped(groups.reduce((sum, group) => sum + group.runs, 0))} runs with a ${figure.id.replaceAll("_", " ")}`;
   return runs === 0 ? `Of ${of} none is unlike its peers.` : `Of ${of}, ${grouped(runs)} ${runs === 1 ? "is" : "are"} unlike their peers.`;
@@ -68,10 +68,10 @@ function Group({ group, unit }: { group: OutlierGroup; unit: string }): ReactNod
           {grouped(group.runs)} {group.runs === 1 ? "run" : "runs"}, usually {valueText(group.usual, unit)}
         </span>
       </h2>
-      {group.doubt ? <p className="hint">Note: {group.doubt}.</p> : null}
+      {group.doubt ? <p className="hint">{sentence(group.doubt)}</p> : null}
       {group.outliers.length > 0 ? <Table group={group} unit={unit} /> : null}
       {group.not_shown > 0 ? <p className="hint">{grouped(group.not_shown)} more are not shown; the command has --top.</p> : null}
-      {group.silent ? <p className="hint">{group.silent}.</p> : null}
+      {group.silent ? <p className="hint">{sentence(group.silent)}</p> : null}
     </section>
   );
 }

@@ -5,7 +5,7 @@ import { useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { ask } from "../api/ask";
 import type { ChangePoint, Trend, TrendGroup } from "../api/answers_pages";
-import { shown } from "../format/names";
+import { sentence, shown } from "../format/names";
 import { grouped, percent, signedDuration, when } from "../format/numbers";
 import { CopyAs, mcpCall } from "../parts/copy_as";
 import { Time } from "../parts/figure";
@@ -36,7 +36,7 @@ export default function TrendPage(): ReactNode {
       {trend.data && !trend.error ? (
         <>
           <p className="verdict">
-            <strong>{sentence(trend.data)}</strong>
+            <strong>{verdict(trend.data)}</strong>
             <CopyAs ways={{ command: commandOf("trend", asked), link: location.href, ...mcpCall("trend", asked) }} />
           </p>
           <Series data={trend.data} />
@@ -46,7 +46,7 @@ export default function TrendPage(): ReactNode {
   );
 }
 
-function sentence({ groups, alerts, figure }: Trend): string {
+function verdict({ groups, alerts, figure }: Trend): string {
   const name = figure.id.replaceAll("_", " ");
   if (groups.length === 0) return `No run has the figure “${name}”.`;
   const series = `${grouped(groups.length)} series of ${name}`;
@@ -57,7 +57,7 @@ function Series({ data }: { data: Trend }): ReactNode {
   const [count, setCount] = useState(FIRST);
   const alertsOf = (group: TrendGroup) => group.change_points.filter((one) => one.alert).length;
   const groups = useMemo(() => [...data.groups].sort((a, b) => alertsOf(b) - alertsOf(a) || b.summary.n - a.summary.n), [data]);
-  if (groups.length === 0) return <Empty>Runs need marked steps for the step time. Try the figure total_time, or import more runs of the same model.</Empty>;
+  if (groups.length === 0) return <Nothing data={data} />;
   return (
     <>
       {groups.slice(0, count).map((group) => (
@@ -66,6 +66,12 @@ function Series({ data }: { data: Trend }): ReactNode {
       {groups.length > count ? <button onClick={() => setCount(count + 50)}>{grouped(groups.length - count)} more series</button> : null}
     </>
   );
+}
+
+function Nothing({ data: { matching, silent, figure } }: { data: Trend }): ReactNode {
+  if (matching === 0) return <Empty>{sentence(silent ?? "no run matches the conditions")} Change “Only runs with” above, or leave it empty for all runs.</Empty>;
+  const why = figure.id === "step_time" ? "Runs need marked steps for the step time." : sentence(silent ?? "no run has this figure");
+  return <Empty>{why} Try the figure total_time, or import more runs of the same model.</Empty>;
 }
 
 function OneSeries({ group, unit, order }: { group: TrendGroup; unit: string; order: string }): ReactNode {

@@ -11,6 +11,7 @@ import type { NamedGap } from "./idle";
 import type { Source } from "./lines";
 import { busyOf, type Step } from "./steps";
 import { useAnalysed, type Analysed } from "./use_analysed";
+import { RunName } from "../pages/runs/picker";
 
 export interface BesideRun {
   id: string;
@@ -65,7 +66,9 @@ export function BesideStrip({ beside, steps, step, change, close }: StripProps):
   const most = Math.min(steps?.length ?? 0, beside.steps?.length ?? 0);
   return (
     <div className="beside" role="group" aria-label="The run beside">
-      <strong>Beside: {beside.id.slice(0, 12)}</strong>
+      <strong>
+        Beside: <RunName id={beside.id} />
+      </strong>
       {beside.error ? <Failure error={beside.error} retry={beside.retry} /> : null}
       {beside.source === null && !beside.error ? <Waiting what="Reading the run beside, and the steps of both" /> : null}
       {most > 0 ? (

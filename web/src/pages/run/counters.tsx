@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { CountedKernel, Counters as Counted, QueryRows } from "../../api/answers_run";
-import { shown } from "../../format/names";
+import { said, shown } from "../../format/names";
 import { digits, grouped, percent } from "../../format/numbers";
 import { Absent, Time } from "../../parts/figure";
 import { Failure, Waiting } from "../../parts/state";
@@ -104,15 +104,15 @@ function metricsSql(kernel: string): string {
 
 /** What is known of one kernel: statements, why its warps wait, advice of the profiler. */
 function Why({ counters, kernel }: { counters: Counted; kernel: CountedKernel }): ReactNode {
-  const said = counters.diagnosis.filter((one) => one.kernel === kernel.kernel);
+  const statements = counters.diagnosis.filter((one) => one.kernel === kernel.kernel);
   const advice = counters.advice.filter((one) => one.kernel === kernel.kernel);
   const stalls = Object.entries(kernel.evidence.stall_shares).filter(([, share]) => share > 0).sort((a, b) => b[1] - a[1]);
   return (
     <section aria-label="Of the chosen kernel" aria-live="polite">
       <h2 title={kernel.kernel}>{shown(kernel.label, 80)}</h2>
       <ul>
-        {said.map((one) => (
-          <li key={one.id}>{shown(one.text, 1000)}</li>
+        {statements.map((one) => (
+          <li key={one.id}>{said(one.text)}</li>
         ))}
       </ul>
       {stalls.length > 0 ? (
@@ -158,7 +158,7 @@ function OverTime({ id, hasKernels }: { id: string; hasKernels: boolean }): Reac
   return (
     <Nothing
       why="no kernel of this run has hardware counters"
-      record="neurolens deep -- COMMAND records them with the trace; or add a table of ncu --csv --page raw or of rocprofv3 --pmc: neurolens import --as-one."
+      record="`neurolens deep -- COMMAND` records them with the trace; or add a table of `ncu --csv --page raw` or of `rocprofv3 --pmc`: `neurolens import --as-one`."
     />
   );
 }

@@ -75,7 +75,7 @@ function List({ id, kernels }: { id: string; kernels: KernelRow[] }): ReactNode 
                 Longest
               </Head>
               <Head by="exposed_share" word={word} sort={setWord} define="the part of its time in which nothing else runs on the device / its time">
-                Share of its time with nothing else running
+                Share of its time alone
               </Head>
               <th>Look</th>
             </tr>
@@ -155,7 +155,7 @@ function Summed({ id }: { id: string }): ReactNode {
     return (
       <Nothing
         why={asked.error ? errorText(asked.error) : asked.data ? "the window has no kernels" : "looking for sums of the profiler"}
-        record="Kernels come from a profiler of the device: the PyTorch profiler with CUDA or ROCm activities, nsys, or rocprofv3 --kernel-trace."
+        record="Kernels come from a profiler of the device: the PyTorch profiler with CUDA or ROCm activities, nsys, or `rocprofv3 --kernel-trace`."
       />
     );
   return <SummedTable data={asked.data} />;

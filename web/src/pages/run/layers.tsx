@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { RunAnalysis, Stack } from "../../api/answers_run";
-import { shown } from "../../format/names";
+import { said, shown } from "../../format/names";
 import { grouped, percent } from "../../format/numbers";
 import { Th } from "../../parts/definitions";
 import { Time } from "../../parts/figure";
@@ -27,7 +27,7 @@ function Content({ data }: { data: RunAnalysis }): ReactNode {
     return (
       <Nothing
         why={data.layers ? `the file lists ${grouped(data.layers.count)} layers, and gives none a time` : (data.model_layers.absent ?? "the window has no ops")}
-        record="With PyTorch record with_stack=True, which names the modules; with TensorRT add trtexec --exportProfile; else mark the layers with ranges."
+        record="With PyTorch record `with_stack=True`, which names the modules; with TensorRT add `trtexec --exportProfile`; else mark the layers with ranges."
       />
     );
   return (
@@ -44,7 +44,7 @@ function Content({ data }: { data: RunAnalysis }): ReactNode {
 
 function Remarks({ data }: { data: RunAnalysis }): ReactNode {
   const remarks = [...data.model_layers.devices.flatMap((one) => one.remarks), ...(data.layers?.remarks ?? [])];
-  return [...new Set(remarks.map((one) => one.text))].map((text) => <p key={text}>{shown(text, 1000)}</p>);
+  return [...new Set(remarks.map((one) => one.text))].map((text) => <p key={text}>{said(text)}</p>);
 }
 
 function WayChoice({ ways, way, choose }: { ways: Way[]; way: Way; choose: (way: string) => void }): ReactNode {

@@ -12,7 +12,7 @@ import { COPIES, SERIES, seriesOf, type Series } from "./memory_series";
 import { Body, MetricValue, Nothing, Scroll, sqlLink, Stretch, usePlace, Value } from "./parts";
 import { stairs } from "./plot";
 
-const RECORD = "With PyTorch record profile_memory=True, which keeps every allocation.";
+const RECORD = "With PyTorch record `profile_memory=True`, which keeps every allocation.";
 const FIGURES = [
   "memory_peak_bytes", "memory_reserved_peak_bytes", "memory_slack", "allocation_count", "alloc_count", "alloc_time", "idle_host_alloc_time",
   "h2d_bytes", "h2d_time", "h2d_bandwidth", "d2h_bytes", "d2h_time", "d2d_time", "memset_time", "pageable_time",
@@ -81,10 +81,16 @@ function SeriesChart({ id, series }: { id: string; series: Series }): ReactNode 
           Show that moment
         </Stretch>
       </figcaption>
-      <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label={words}>
-        <path className="reserved" d={line((one) => one.reserved)} />
-        <path className="allocated" d={line((one) => one.allocated)} />
-      </svg>
+      <div className="plot">
+        <span className="scale" aria-hidden="true">
+          <span>{bytes(top)}</span>
+          <span>{bytes(0)}</span>
+        </span>
+        <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label={words}>
+          <path className="reserved" d={line((one) => one.reserved)} />
+          <path className="allocated" d={line((one) => one.allocated)} />
+        </svg>
+      </div>
       <table>
         <tbody>
           <tr>

@@ -2,7 +2,7 @@
 
 import { useMemo, type ReactNode } from "react";
 import type { RunAnalysis } from "../../api/answers_run";
-import { shown } from "../../format/names";
+import { said, shown } from "../../format/names";
 import { percent } from "../../format/numbers";
 import { site } from "../../offline/data";
 import { OFFLINE } from "../../offline/mode";
@@ -55,7 +55,7 @@ function Trust({ lines }: { lines: string[] }): ReactNode {
       </summary>
       <ul>
         {lines.map((line) => (
-          <li key={line}>{shown(line, 1000)}</li>
+          <li key={line}>{said(line)}</li>
         ))}
       </ul>
     </details>
@@ -72,9 +72,14 @@ function Verdict({ data }: { data: RunAnalysis }): ReactNode {
           {data.window.total_ns > 0 ? " of the window" : ""}: {shown(first.words, 500)}.
         </p>
       ) : (
-        <p>{shown(data.undecided?.text ?? "Nothing in this run says what limits it.", 500)}</p>
+        <p>{said(data.undecided?.text ?? "Nothing in this run says what limits it.", 500)}</p>
       )}
-      {first && data.undecided ? <p className="hint">But {shown(data.undecided.text, 500)}.</p> : null}
+      {!first && data.devices.length === 0 && !data.counters ? (
+        <p className="hint">
+          It has no work with times on a device. Import it together with a trace or with layer times: <code>neurolens import --as-one</code>
+        </p>
+      ) : null}
+      {first && data.undecided ? <p className="hint">But {said(data.undecided.text, 500)}.</p> : null}
       {data.limiters.length > 1 ? (
         <ol className="limiters" start={2} aria-label="Other parts">
           {data.limiters.slice(1, 4).map((one) => (

@@ -5,7 +5,7 @@ import { Link, useSearchParams } from "wouter";
 import type { Metric, Place } from "../../api/answers_run";
 import { AskError } from "../../api/ask";
 import { bytes, digits, duration, exactNs, grouped, percent } from "../../format/numbers";
-import { shown } from "../../format/names";
+import { sentence, shown } from "../../format/names";
 import { copyText } from "../../parts/copy_text";
 import { Absent, defined } from "../../parts/figure";
 import { Empty, Failure, Waiting } from "../../parts/state";
@@ -24,20 +24,14 @@ export function Body<T>({ asked, what, children }: { asked: Asked<T>; what: stri
   return asked.data === undefined ? <Waiting what={what} /> : children(asked.data);
 }
 
-/** Nothing to show: why, in the words of the analysis, and what to record. */
+/** Nothing to show: why, in the words of the analysis, and what to record, with commands `in such quotes`. */
 export function Nothing({ why, record }: { why: string; record: string }): ReactNode {
   return (
     <Empty>
       <p>{sentence(why)}</p>
-      <p>{record}</p>
+      <p>{record.split("`").map((part, n) => (n % 2 === 1 ? <code key={n}>{part}</code> : part))}</p>
     </Empty>
   );
-}
-
-/** A reason as a sentence of its own. It may hold a name of the run. */
-export function sentence(reason: string): string {
-  const text = shown(reason, 1000);
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 export function placeText({ device, rank }: Place): string {

@@ -2,15 +2,15 @@
 
 import type { ReactNode } from "react";
 import type { Collectives, RunAnalysis, RunDevice } from "../../api/answers_run";
-import { shown } from "../../format/names";
+import { sentence, shown } from "../../format/names";
 import { grouped, percent } from "../../format/numbers";
 import { Th } from "../../parts/definitions";
 import { Absent, Time } from "../../parts/figure";
 import { useAnalysis } from "./asked";
-import { Body, Nothing, placeKey, placeText, Scroll, sentence, Value } from "./parts";
+import { Body, Nothing, placeKey, placeText, Scroll, Value } from "./parts";
 
 const RECORD =
-  "Import the files of all ranks together: neurolens import --as-one rank*.json.gz. Collectives come from the PyTorch profiler or from NCCL and RCCL kernels.";
+  "Import the files of all ranks together: `neurolens import --as-one rank*.json.gz`. Collectives come from the PyTorch profiler or from NCCL and RCCL kernels.";
 
 export default function Ranks({ id }: { id: string }): ReactNode {
   const analysis = useAnalysis(id);

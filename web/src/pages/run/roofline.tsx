@@ -9,7 +9,7 @@ import { useAnalysis } from "./asked";
 import { Body, Name, Nothing, placeText, Scroll, Share, usePlace } from "./parts";
 import { decadeMarks, decades, logPlace, rate, roofAt } from "./plot";
 
-const RECORD = "Shapes are needed: with PyTorch record record_shapes=True. Or count operations and bytes with Nsight Compute: ncu --set roofline.";
+const RECORD = "Shapes are needed: with PyTorch record `record_shapes=True`. Or count operations and bytes with Nsight Compute: `ncu --set roofline`.";
 
 export default function Roofline({ id }: { id: string }): ReactNode {
   const analysis = useAnalysis(id, true);

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { KernelRow, RunAnalysis, RunDevice, RunFinding, Step } from "../../api/answers_run";
+import { sentence } from "../../format/names";
 import { kernelBehind, linkOf } from "./behind";
 import { barsOf, byRule, partsOf, proofOf } from "./figures";
 import { callsSql, classesOf, listed, orderAfter, orderOf } from "./kernel_list";
 import { seriesOf } from "./memory_series";
-import { inUnit, placeText, sentence } from "./parts";
+import { inUnit, placeText } from "./parts";
 import { idleShare } from "./steps";
 import { decades, logPlace, rate, roofAt, stairs } from "./plot";
 import { firstOpen, pressed, rowsOf, treeBy, treeOf } from "./tree";

@@ -136,7 +136,8 @@ export function Alike({ id }: { id: string }): ReactNode {
             {runs.map((run) => (
               <tr key={run.run_id}>
                 <td>
-                  <Link href={`/runs/${run.run_id}`}>{shown(run.labels?.["model"] ?? run.file_names?.split("/").at(-1) ?? run.run_id.slice(0, 12), 50)}</Link>
+                  <Link href={`/runs/${run.run_id}`}>{shown(run.file_names?.split("/").at(-1) ?? run.run_id.slice(0, 12), 50)}</Link>{" "}
+                  {run.labels?.["model"] ? <span className="hint">{shown(run.labels["model"], 30)}</span> : null}
                 </td>
                 <td className="number" title={`distance ${run.distance}`}>
                   {percent(1 - run.distance)}

@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { RunAnalysis, RunDevice } from "../../api/answers_run";
-import { shown } from "../../format/names";
+import { said, shown } from "../../format/names";
 import { exactNs, percent } from "../../format/numbers";
 import { Th } from "../../parts/definitions";
 import { Time } from "../../parts/figure";
@@ -96,7 +96,7 @@ export function Replayed({ id, data: { counters } }: { id: string; data: RunAnal
       <ul>
         {counters.diagnosis.slice(0, 6).map((one) => (
           <li key={`${one.kernel}/${one.id}`}>
-            <span className="mono">{shown(one.label, 40)}</span>: {shown(one.text, 1000)}
+            <span className="mono">{shown(one.label, 40)}</span>: {said(one.text)}
           </li>
         ))}
       </ul>
