@@ -74,8 +74,9 @@ class Project:
 
     @property
     def environment(self):
+        """Without plug-ins of other packages, which take pytest seconds to load."""
         return {**os.environ, "PYTHONPATH": str(BUILD / "python"), "NEUROLENS_PROGRAM": str(BINARY),
-                "PYTHONDONTWRITEBYTECODE": "1"}
+                "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
     def command(self, *words):
         return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "neurolens.pytest_plugin",
@@ -161,7 +162,7 @@ def test_a_name_of_any_length(project):
 
 
 def test_several_workers(project):
-    code, said = project.pytest("--neurolens", "-n", "2")
+    code, said = project.pytest("--neurolens", "-p", "xdist.plugin", "-n", "2")
     assert code == 0 and said.count(" a call") == 2
     assert len(project.neurolens.runs()) == 13
 
