@@ -5,13 +5,13 @@ import type { ReactNode } from "react";
 import type { TimelineRows } from "../api/answers";
 import { ask } from "../api/ask";
 import { duration, exactNs, signedDuration } from "../format/numbers";
+import { RunName } from "../pages/runs/picker";
 import { Absent } from "../parts/figure";
 import { Failure, Waiting } from "../parts/state";
 import type { NamedGap } from "./idle";
 import type { Source } from "./lines";
 import { busyOf, type Step } from "./steps";
 import { useAnalysed, type Analysed } from "./use_analysed";
-import { RunName } from "../pages/runs/picker";
 
 export interface BesideRun {
   id: string;
