@@ -139,6 +139,14 @@ class Forest {
 
 // ---- Sections
 
+std::vector<std::string> remarks_of(const json& claim) {
+  std::vector<std::string> remarks;
+  for (const char* const key : {"reason", "why"}) {
+    if (std::string text = text_of(claim, key); !text.empty()) remarks.push_back(std::move(text));
+  }
+  return remarks;
+}
+
 Section verdict_section(const json& session) {
   Section section{"verdicts", "Claims"};
   section.chart = Forest(session["targets"]).draw(session["targets"]);
@@ -153,12 +161,11 @@ Section verdict_section(const json& session) {
     for (const json& expectation : claim["expectations"])
       expected += (expected.empty() ? "" : ", ") + text_of(expectation, "text");
     section.table.rows.push_back(
-        {with_below(name(text_of(claim, "name")), {text_of(claim, "reason")}),
+        {with_below(name(text_of(claim, "name")), remarks_of(claim)),
          words(verdict_words(text_of(claim, "verdict"))), words(speedup_words(claim)),
          words(visible(expected)), number(grouped(claim["runs"].get<int64_t>())),
          number(median_words(claim["baseline"])), number(median_words(claim["changed"])),
          words(claim.value("checked", false) ? "checked" : "not checked")});
-    if (text_of(claim, "reason").empty()) section.table.rows.back().front().below.clear();
   }
   return section;
 }

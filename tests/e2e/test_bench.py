@@ -374,6 +374,45 @@ def test_the_schema_is_one(lab):
         jsonschema.validate(example, schema)
 
 
+def test_larger_sizes_are_proposed_and_measured_on_demand(lab):
+    lab.write(
+        (PAIR % "{size}")
+        + """
+    matrix: {size: [99]}
+    grow: {size: [50, 40]}
+"""
+    )
+    alone = lab.run()
+    assert [claim["name"] for claim in alone.data["targets"]] == ["pair[size=99]"]
+    assert "pair[size=50], pair[size=40]" in claim_of(alone)["proposals"][0]
+    grown = lab.run("--grow")
+    assert {claim["name"]: claim["verdict"] for claim in grown.data["targets"]} == {
+        "pair[size=99]": "not_met",
+        "pair[size=50]": "met",
+        "pair[size=40]": "met",
+    }
+
+
+def test_the_report_is_one_page_with_the_history(lab):
+    lab.write(PAIR % 80)
+    sessions = [lab.run().data["session"] for _ in range(3)]
+    result = lab("report", "--json", "--html", "page.html")
+    assert result.data["session"] == sessions[-1]
+    history = result.data["history"]["pair"]
+    assert [point["session"] for point in history["points"]] == sessions
+    page = (lab.folder / "page.html").read_text()
+    assert "Claims of code" in page and "<svg" in page and "http" not in page.replace("http-equiv", "")
+    assert lab("report", "--json", "--session", sessions[0]).data["session"] == sessions[0]
+    assert lab("report", "--session", "../../etc").code == BAD_INPUT
+
+
+def test_names_of_a_file_are_only_text_on_the_page(lab):
+    lab.write((PAIR % "{size}") + '\n    matrix: {size: ["80<img src=x onerror=alert(1)>"]}\n')
+    lab.run()
+    lab("report", "--html", "page.html")
+    assert "<img" not in (lab.folder / "page.html").read_text()
+
+
 # ---- Models
 
 
@@ -399,6 +438,7 @@ targets:
   - name: matmul
     seed: 1
     iterations: 20
+    profile: light
     baseline: {{model: big.onnx, threads: 1, library: "{library.path}"}}
     variants: {{small: {{model: small.onnx, threads: 1, library: "{library.path}"}}}}
     expect: [speedup >= 2, first_ms <= 60000, memory_mb <= 16000, p90_ms <= 60000]
@@ -409,5 +449,6 @@ targets:
     claim = claim_of(result)
     assert claim["verdict"] == "met", claim
     assert [e["verdict"] for e in claim["expectations"]] == ["met"] * 4
+    assert len(claim["profiled_runs"]) == 2 and claim["why"], claim
     for side in (claim["baseline"], claim["changed"]):
         assert side["per_second"] > 0 and side["first_ns"] > side["median_ns"] and side["peak_memory_bytes"] > 0

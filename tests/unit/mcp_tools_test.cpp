@@ -120,7 +120,7 @@ TEST(McpTools, AreDescribedWhole) {
 
 TEST(McpTools, TakeABudget) {
   const ops::Operation& runs = *ops::find_operation("runs");
-  EXPECT_EQ(input_schema(runs, kReader)["properties"]["budget"]["default"], kDefaultTokens);
+  EXPECT_EQ(input_schema(runs, kReader)["properties"]["budget"]["type"], "integer");
   json none = json::object(), some = {{"budget", 300}}, wrong = {{"budget", 5}}, text = {{"budget", "a"}};
   EXPECT_EQ(take_budget(runs, none, kDefaultTokens), kDefaultTokens);
   EXPECT_EQ(take_budget(runs, some, kDefaultTokens), 300);

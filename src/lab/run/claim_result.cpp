@@ -191,10 +191,8 @@ std::string claim_name(const Target& target, const Side& variant) {
 
 std::string larger_text(const Target& target) {
   std::string text;
-  for (const auto& [name, values] : target.grow) {
-    for (const std::string& value : values) text += (text.empty() ? "" : ", ") + name + "=" + value;
-  }
-  return "larger sizes for all sides: " + text;
+  for (const Target& larger : target.larger) text += (text.empty() ? "" : ", ") + larger.name;
+  return "larger sizes, for all sides alike (--grow): " + text;
 }
 
 }  // namespace
@@ -231,7 +229,7 @@ ClaimResult judge_claim(const Target& target, const Side& variant, const std::ve
                                      : judge_figure(expectation, changed_runs));
   }
   conclude(claim);
-  if (claim.verdict != ClaimVerdict::kMet && !target.grow.empty())
+  if (claim.verdict != ClaimVerdict::kMet && !target.larger.empty())
     claim.proposals.push_back(larger_text(target));
   return claim;
 }

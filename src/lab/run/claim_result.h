@@ -55,6 +55,9 @@ struct ClaimResult {
   std::vector<ExpectationResult> expectations = {};
   SideFigures baseline = {}, changed = {};
   std::vector<std::string> proposals = {};
+  std::vector<std::string> profiled_runs =
+      {};                ///< of the baseline and the variant, where profiles were asked for
+  std::string why = {};  ///< what their comparison says
 
   static constexpr auto fields();
 };
@@ -112,7 +115,10 @@ constexpr auto ClaimResult::fields() {
       field("expectations", &C::expectations),
       field("baseline", &C::baseline),
       field("changed", &C::changed, "the variant"),
-      field("proposals", &C::proposals, "what could be tried where the claim is not met")};
+      field("proposals", &C::proposals, "what could be tried where the claim is not met"),
+      field("profiled_runs", &C::profiled_runs,
+            "one of each side, under a profiler; empty: none was asked for"),
+      field("why", &C::why, "what the comparison of these two says; else empty")};
 }
 
 }  // namespace nl::lab

@@ -145,7 +145,6 @@ class TargetReader {
     for (const std::string& input : words_in(node_, "inputs")) target.inputs.push_back(below(input));
     if (const std::string time = text_in(node_, "time"); time.starts_with("printed "))
       target.printed = time.substr(time.find(' ') + 1);
-    if (const YamlNode* const grow = node_.find("grow")) target.grow = lists_in(*grow);
     NL_CHECK(take_expectations(target));
     NL_CHECK(take_sides(target));
     return target;
@@ -286,6 +285,22 @@ std::vector<Texts> combinations(const YamlNode* matrix) {
   return all;
 }
 
+/// The target for each combination of its parameters, with its larger sizes.
+Result<void> add_targets(const YamlNode& node, const YamlNode* defaults, BenchFile& file) {
+  for (const Texts& parameters : combinations(node.find("matrix"))) {
+    NL_TRY(Target target, TargetReader(file, defaults, node, parameters).read());
+    if (const YamlNode* const grow = node.find("grow")) {
+      for (const Texts& sizes : combinations(grow)) {
+        Texts larger = parameters;
+        for (const auto& [name, value] : sizes) larger[name] = value;
+        NL_TRY(target.larger.emplace_back(), TargetReader(file, defaults, node, std::move(larger)).read());
+      }
+    }
+    file.targets.push_back(std::move(target));
+  }
+  return {};
+}
+
 Result<void> check_shape(const YamlNode& root, const std::string& path) {
   NL_TRY(const auto faults, schema().faults(as_json(root), 8));
   if (faults.empty()) return {};
@@ -366,13 +381,9 @@ Result<BenchFile> parse_bench_file(const std::string& text, const std::string& p
     }
   }
   for (const YamlNode& node : root.find("targets")->items) {
-    for (Texts& parameters : combinations(node.find("matrix"))) {
-      NL_TRY(Target target, TargetReader(file, root.find("defaults"), node, std::move(parameters)).read());
-      file.targets.push_back(std::move(target));
-      if (file.targets.size() > kMostTargets)
-        return yaml_error(path, node.line,
-                          "more than 10000 targets, counting each combination of parameters");
-    }
+    NL_CHECK(add_targets(node, root.find("defaults"), file));
+    if (file.targets.size() > kMostTargets)
+      return yaml_error(path, node.line, "more than 10000 targets, counting each combination of parameters");
   }
   return file;
 }

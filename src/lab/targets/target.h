@@ -66,7 +66,7 @@ struct Target {
   std::string device = "machine";
   std::map<std::string, std::string> labels = {};
   std::vector<std::string> tags = {};
-  std::map<std::string, std::vector<std::string>> grow = {};
+  std::vector<Target> larger = {};  ///< the same at larger sizes, for claims that are not met
 
   uint64_t seed_or_default() const { return static_cast<uint64_t>(seed.value_or(1)); }
 };

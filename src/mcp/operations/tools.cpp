@@ -94,8 +94,7 @@ json input_schema(const Operation& operation, const Rights& rights) {
     if (is_shown(property, rights) && !property.contains("x-rare")) properties[name] = for_agents(property);
   }
   // The instructions say what it is, once for all tools.
-  if (properties.contains("budget"))
-    properties["budget"] = {{"type", "integer"}, {"default", kDefaultTokens}};
+  if (properties.contains("budget")) properties["budget"] = {{"type", "integer"}};
   json schema = {{"type", "object"}, {"properties", std::move(properties)}};
   if (whole.contains("required")) schema["required"] = whole["required"];
   return schema;

@@ -147,13 +147,19 @@ Result<void> measure_all(Context& context, store::Ledger& ledger, BenchSession& 
                        {"session", session.name()},
                        {"file_sha256", file.sha256},
                        {"environment", session.document()["environment"]}};
-  for (const lab::Target* target : targets) {
-    if (session.is_decided(target->name)) continue;
-    TargetPlan plan{target, std::to_string(target - file.targets.data()), document,
-                    std::chrono::seconds(parameters["wait"].get<int64_t>())};
-    plan.document["labels"] = labels_of(file, *target);
+  const auto measure = [&](const lab::Target& target, const std::string& folder) -> Result<void> {
+    if (session.is_decided(target.name)) return {};
+    TargetPlan plan{&target, folder, document, std::chrono::seconds(parameters["wait"].get<int64_t>())};
+    plan.document["labels"] = labels_of(file, target);
     NL_TRY(const auto claims, measure_target(context, ledger, session, plan));
-    NL_CHECK(session.add_claims(claims));
+    return session.add_claims(claims);
+  };
+  for (const lab::Target* target : targets) {
+    const std::string folder = std::to_string(target - file.targets.data());
+    NL_CHECK(measure(*target, folder));
+    if (!parameters.value("grow", false) || session.are_all_met(target->name)) continue;
+    for (size_t i = 0; i < target->larger.size(); i++)
+      NL_CHECK(measure(target->larger[i], folder + "-larger-" + std::to_string(i)));
   }
   return {};
 }
@@ -202,6 +208,7 @@ void add_reasons(const json& claim, std::vector<std::string>& lines) {
         (more.is_null() ? ""
                         : "; " + counted(more.get<int64_t>(), "more run") + " a side would probably decide"));
   }
+  if (const std::string why = claim["why"]; !why.empty()) lines.push_back(name + ": " + why);
   for (const std::string proposal : claim["proposals"]) lines.push_back(name + ": try " + proposal);
 }
 

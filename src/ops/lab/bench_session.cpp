@@ -123,6 +123,16 @@ bool BenchSession::is_decided(const std::string& target) const {
                      [&](const json& claim) { return claim.value("target", "") == target; });
 }
 
+bool BenchSession::are_all_met(const std::string& target) const {
+  for (const json& decided : claims_) {
+    if (decided["target"] != target) continue;
+    for (const json& claim : decided["claims"]) {
+      if (claim["verdict"] != "met") return false;
+    }
+  }
+  return true;
+}
+
 Result<void> BenchSession::add_sample(const lab::Sample& sample) {
   NL_CHECK(lab::LinesFile(lines_name(folder_, "samples")).append(to_json_tree(sample)));
   samples_.push_back(sample);

@@ -39,6 +39,7 @@ class BenchSession {
   /// What is decided so far, as BenchAnswer is written.
   nlohmann::json answer() const;
   bool is_decided(const std::string& target) const;
+  bool are_all_met(const std::string& target) const;
 
   Result<void> add_sample(const lab::Sample& sample);
   /// All of one target, at once: a target is decided as a whole.

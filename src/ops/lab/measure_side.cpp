@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/decimal.h"
 #include "base/files.h"
@@ -22,21 +23,6 @@ namespace {
 
 using lab::Sample;
 using nlohmann::json;
-
-/// What a side sees: the caller's variables, the target's own, and where it is.
-Environment environment_of(const Context& context, const lab::Target& target, const lab::Side& side,
-                           const RunFolders& folders) {
-  std::vector<std::string> variables = context.environment->variables();
-  auto added = side.environment;
-  added["NEUROLENS_SEED"] = std::to_string(target.seed_or_default());
-  added["NEUROLENS_SIDE"] = side.name;
-  added["NEUROLENS_OUTPUT"] = folders.output;
-  std::erase_if(variables, [&](const std::string& variable) {
-    return added.contains(variable.substr(0, variable.find('=')));
-  });
-  for (const auto& [name, value] : added) variables.push_back(name + "=" + value);
-  return {std::move(variables), side.folder};
-}
 
 // ---- Commands
 
@@ -107,22 +93,6 @@ Result<json> run_command(const Context& context, const lab::Target& target, cons
 
 // ---- Models and functions
 
-json profile_parameters(const lab::Target& target, const lab::Side& side) {
-  json parameters = {{"model", side.workload}, {"seconds", 1}, {"time_limit", target.time_limit_seconds}};
-  if (target.iterations > 0) parameters["iterations"] = target.iterations;
-  for (const auto& [name, value] : side.options) {
-    int64_t number = 0;
-    const bool is_count = name == "threads" || name == "inter_threads";
-    if (is_count && parse_int64(value, number)) {
-      parameters[name] = number;
-    } else {
-      parameters[name == "data" ? "inputs" : name] = value;
-    }
-  }
-  for (const auto& [name, value] : side.sizes) parameters["size"].push_back(name + "=" + value);
-  return parameters;
-}
-
 /// Median and all of the iterations that count, and the time until the first of all was done.
 Result<void> take_iterations(const json& document, Sample& sample) {
   std::vector<double> values;
@@ -156,6 +126,42 @@ Result<json> run_workload_of(const Context& context, const lab::Target& target, 
 }
 
 }  // namespace
+
+Environment environment_of(const Context& context, const lab::Target& target, const lab::Side& side,
+                           const RunFolders& folders) {
+  std::vector<std::string> variables = context.environment->variables();
+  auto added = side.environment;
+  added["NEUROLENS_SEED"] = std::to_string(target.seed_or_default());
+  added["NEUROLENS_SIDE"] = side.name;
+  added["NEUROLENS_OUTPUT"] = folders.output;
+  std::erase_if(variables, [&](const std::string& variable) {
+    return added.contains(variable.substr(0, variable.find('=')));
+  });
+  for (const auto& [name, value] : added) variables.push_back(name + "=" + value);
+  return {std::move(variables), side.folder};
+}
+
+json profile_parameters(const lab::Target& target, const lab::Side& side) {
+  const auto in_folder = [&](const std::string& path) {
+    return (std::filesystem::path(side.folder) / path).lexically_normal().string();
+  };
+  const bool is_module = side.kind == lab::SideKind::kPython && !has_part(side.workload, ".py");
+  json parameters = {{"model", is_module ? side.workload : in_folder(side.workload)},
+                     {"seconds", 1},
+                     {"time_limit", target.time_limit_seconds}};
+  if (target.iterations > 0) parameters["iterations"] = target.iterations;
+  for (const auto& [name, value] : side.options) {
+    int64_t number = 0;
+    const bool is_count = name == "threads" || name == "inter_threads";
+    if (is_count && parse_int64(value, number)) {
+      parameters[name] = number;
+    } else {
+      parameters[name == "data" ? "inputs" : name] = name == "data" ? in_folder(value) : value;
+    }
+  }
+  for (const auto& [name, value] : side.sizes) parameters["size"].push_back(name + "=" + value);
+  return parameters;
+}
 
 Result<Sample> measure_side(const Context& given, const lab::Target& target, const lab::Side& side,
                             const RunFolders& folders, json document) {

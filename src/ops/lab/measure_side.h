@@ -15,6 +15,13 @@ struct RunFolders {
   std::string output;     ///< $NEUROLENS_OUTPUT: results for the check of the target
 };
 
+/// What a side sees: the caller's variables, the target's own, and where it is.
+Environment environment_of(const Context& context, const lab::Target& target, const lab::Side& side,
+                           const RunFolders& folders);
+
+/// Parameters of the operation profile for a model or a function.
+nlohmann::json profile_parameters(const lab::Target& target, const lab::Side& side);
+
 /// Time, memory and conditions; target, side, phase and place are the caller's. Writes capture.json, which
 /// becomes a run, with these members besides. An error says why there is no time: the program failed, or
 /// printed none.

@@ -13,6 +13,7 @@
 #include "lab/run/schedule.h"
 #include "ops/import/import_file.h"
 #include "ops/lab/measure_side.h"
+#include "ops/lab/profile_sides.h"
 
 namespace nl::ops {
 namespace {
@@ -249,6 +250,8 @@ Result<std::vector<ClaimResult>> measure_target(Context& context, store::Ledger&
     NL_TRY(const auto lock, lab::MachineLock::take(*context.environment, target.device, lab::Use::kAlone,
                                                    "bench " + target.name, plan.wait));
     NL_TRY(claims, TargetMeasurement(context, session, plan).run());
+    for (size_t i = 0; i < claims.size(); i++)
+      NL_CHECK(profile_sides(context, target, target.variants[i], claims[i]));
   }
   NL_TRY(const auto ids, keep_runs(context, ledger, session, target));
   for (ClaimResult& claim : claims) {

@@ -18,6 +18,7 @@ constexpr char kParameters[] = R"json({
                "description": "names of targets (default: all)"},
     "file": {"type": "string", "x-host-path": true, "description": "default: the only bench.yaml here or below"},
     "resume": {"type": "boolean", "description": "go on with the newest session that was interrupted"},
+    "grow": {"x-rare": true, "type": "boolean", "description": "where a claim is not met, also measure the larger sizes that the file names"},
     "session": {"x-rare": true, "type": "string", "description": "of report: which session (default: the newest)"},
     "html": {"x-rare": true, "type": "string", "x-host-path": true, "description": "of report: write it as one HTML page to this file"},
     "allow": {"x-rare": true, "type": "array", "items": {"type": "string"},

@@ -1,0 +1,266 @@
+// The lab without processes: order of runs, what disturbs a machine, samples on disk, verdicts of claims.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "base/aside.h"
+#include "base/json.h"
+#include "lab/machine/conditions.h"
+#include "lab/run/claim_result.h"
+#include "lab/run/schedule.h"
+#include "lab/targets/bench_file.h"
+#include "lab/targets/target_check.h"
+#include "stats/random.h"
+
+namespace nl::lab {
+namespace {
+
+FolderAside new_folder() {
+  return FolderAside::create(testing::TempDir() + "/neurolens-lab-").value();
+}
+
+// ---- Order
+
+TEST(LabSchedule, BlocksAreMirroredAndHoldEachSideTwice) {
+  for (size_t sides = 2; sides <= 5; sides++) {
+    for (int64_t block = 0; block < 50; block++) {
+      const auto order = block_order(sides, 7, block);
+      ASSERT_EQ(order.size(), 2 * sides);
+      EXPECT_TRUE(std::equal(order.begin(), order.begin() + static_cast<int64_t>(sides), order.rbegin()));
+      EXPECT_EQ(std::set<size_t>(order.begin(), order.end()).size(), sides);
+    }
+  }
+}
+
+TEST(LabSchedule, EachSideBeginsAsOftenAsTheOthers) {
+  std::vector<int> first(3);
+  for (int64_t block = 0; block < 3000; block++) first[block_order(3, 1, block)[0]]++;
+  for (const int count : first) EXPECT_NEAR(count, 1000, 120);  // 4 standard deviations
+  EXPECT_EQ(block_order(3, 9, 4), block_order(3, 9, 4));
+}
+
+// ---- Machine
+
+class Machine : public ::testing::Test {
+ protected:
+  void put(const std::string& path, const std::string& text) {
+    const auto file = std::filesystem::path(root_.path() + path);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text << "\n";
+  }
+  /// By id.
+  std::map<std::string, MachineCheck> checks(const std::map<std::string, std::string>& allowed = {}) {
+    const Environment nothing({}, "/");
+    std::map<std::string, MachineCheck> found;
+    for (const MachineCheck& check : judge_machine(nothing, allowed, root_.path()).checks)
+      found[check.id] = check;
+    return found;
+  }
+  FolderAside root_ = new_folder();
+};
+
+TEST_F(Machine, ThatShowsNothingIsNotFitForThat) {
+  for (const char* const id :
+       {"governor", "turbo", "smt", "memory", "others", "stolen", "throttled", "gpus"}) {
+    const MachineCheck found = check(id);
+    EXPECT_EQ(found.state, CheckState::kAbsent) << id;
+    EXPECT_FALSE(found.what.empty()) << id;
+  }
+}
+
+TEST_F(Machine, GovernorTurboAndSmtAreJudged) {
+  for (int i = 0; i < 256; i++)
+    put("/sys/devices/system/cpu/cpu" + std::to_string(i) + "/cpufreq/scaling_governor",
+        i == 0 ? "performance" : "powersave");
+  put("/sys/devices/system/cpu/intel_pstate/no_turbo", "0");
+  put("/sys/devices/system/cpu/smt/active", "1");
+  auto found = checks();
+  EXPECT_EQ(found["turbo"].state, CheckState::kUnfit);
+  EXPECT_EQ(found["smt"].state, CheckState::kUnfit);
+  if (found["governor"].what.find("powersave") !=
+      std::string::npos) {  // this test may run on the first processor alone
+    EXPECT_EQ(found["governor"].state, CheckState::kUnfit);
+  }
+  put("/sys/devices/system/cpu/intel_pstate/no_turbo", "1");
+  put("/sys/devices/system/cpu/smt/active", "0");
+  found = checks();
+  EXPECT_EQ(found["turbo"].state, CheckState::kFit);
+  EXPECT_EQ(found["smt"].state, CheckState::kFit);
+}
+
+TEST_F(Machine, WhatIsAllowedKeepsItsReason) {
+  put("/sys/devices/system/cpu/smt/active", "1");
+  const MachineCheck allowed = checks({{"smt", "rented"}})["smt"];
+  EXPECT_EQ(allowed.state, CheckState::kAllowed);
+  EXPECT_EQ(allowed.allowed_because, "rented");
+  EXPECT_EQ(checks({{"turbo", "rented"}})["smt"].state, CheckState::kUnfit);
+}
+
+TEST_F(Machine, ReadsBothVersionsOfControlGroups) {
+  put("/sys/fs/cgroup/cpu.stat", "usage_usec 12\nthrottled_usec 7");
+  EXPECT_EQ(read_machine(root_.path()).group_throttled_ns, 7000);
+  put("/sys/fs/cgroup/cpu/cpu.stat", "nr_periods 2\nthrottled_time 9");
+  EXPECT_EQ(read_machine(root_.path()).group_throttled_ns, 9);
+}
+
+TEST(LabConditions, OthersAreWhatIsBusyWithoutTheRun) {
+  MachineReading before, after;
+  after.monotonic_ns = 1'000'000'000;
+  before.busy_ns = 0;
+  after.busy_ns = 1'500'000'000;
+  before.stolen_ns = after.stolen_ns = 0;
+  const RunConditions quiet = conditions_between(before, after, 1'480'000'000);
+  EXPECT_DOUBLE_EQ(*quiet.others_busy, 0.02);
+  EXPECT_TRUE(quiet.marks.empty());
+  const RunConditions busy = conditions_between(before, after, 500'000'000);
+  EXPECT_DOUBLE_EQ(*busy.others_busy, 1);
+  EXPECT_EQ(busy.marks, std::vector<std::string>{"others_busy"});
+}
+
+TEST(LabConditions, AShortRunIsNotBlamedForTicks) {
+  MachineReading before, after;
+  after.monotonic_ns = 20'000'000;
+  before.busy_ns = 0;
+  after.busy_ns = 40'000'000;  // two ticks on two processors
+  EXPECT_TRUE(conditions_between(before, after, 5'000'000).marks.empty());
+}
+
+TEST(LabConditions, ThrottlingIsMarkedAndAbsenceSaid) {
+  MachineReading before, after;
+  after.monotonic_ns = 1;
+  before.throttles = 3;
+  after.throttles = 4;
+  const RunConditions run = conditions_between(before, after, 0);
+  EXPECT_EQ(run.marks, std::vector<std::string>{"throttled"});
+  EXPECT_EQ(run.absent.count("others_busy"), 1U);
+  EXPECT_EQ(run.absent.count("khz"), 1U);
+  EXPECT_EQ(run.absent.count("throttles"), 0U);
+}
+
+// ---- Samples
+
+TEST(LabSamples, ALineThatWasCutShortSpoilsNoOther) {
+  const FolderAside folder = new_folder();
+  const std::string path = folder.path() + "/samples.jsonl";
+  Sample sample;
+  sample.target = "t\n\"ü";
+  sample.side = "baseline";
+  sample.value_ns = 123;
+  sample.iterations_ns = {1, 2};
+  sample.first_ns = 9;
+  const LinesFile file(path);
+  ASSERT_TRUE(file.append(to_json_tree(sample)));
+  std::ofstream(path, std::ios::app) << "{\"target\": \"half";  // a crash
+  ASSERT_TRUE(file.append(to_json_tree(sample)));
+  const auto lines = file.read();
+  ASSERT_TRUE(lines);
+  ASSERT_EQ(lines->size(), 2U);
+  for (const auto& line : *lines) {
+    const auto read = sample_of(line);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(to_json_tree(*read), to_json_tree(sample));
+  }
+}
+
+// ---- Verdicts
+
+/// Runs of a target with one variant: times are normal around these means.
+std::vector<Sample> samples_around(double base, double variant, int64_t runs, double spread) {
+  stats::Random random(5);
+  const auto normal = [&] {
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += random.uniform();
+    return sum;
+  };
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < runs; i++) {
+    for (const auto& [side, mean] : {std::pair{"baseline", base}, std::pair{"fast", variant}}) {
+      Sample sample;
+      sample.target = "t";
+      sample.side = side;
+      sample.block = i;
+      sample.value_ns = std::llround(mean * (1 + spread * normal()));
+      sample.peak_memory_bytes = 5'000'000;
+      samples.push_back(std::move(sample));
+    }
+  }
+  return samples;
+}
+
+Target target_expecting(std::vector<std::string> texts) {
+  Target target;
+  target.name = target.base_name = "t";
+  target.variants.push_back({"fast"});
+  for (const std::string& text : texts) target.expectations.push_back(*parse_expectation(text));
+  return target;
+}
+
+ClaimResult claim_of(double base, double variant, std::vector<std::string> texts) {
+  const Target target = target_expecting(std::move(texts));
+  return judge_claim(target, target.variants[0], samples_around(base, variant, 20, 0.01));
+}
+
+TEST(LabClaim, IsMetNotMetOrInconclusive) {
+  EXPECT_EQ(claim_of(1e9, 0.8e9, {"speedup >= 1.05"}).verdict, ClaimVerdict::kMet);
+  EXPECT_EQ(claim_of(1e9, 1e9, {"speedup >= 1.05"}).verdict, ClaimVerdict::kNotMet);
+  const ClaimResult open = claim_of(1e9, 1e9 / 1.05, {"speedup >= 1.05"});
+  EXPECT_EQ(open.verdict, ClaimVerdict::kInconclusive);
+  EXPECT_FALSE(open.reason.empty());
+}
+
+TEST(LabClaim, OneBrokenExpectationBreaksTheClaim) {
+  EXPECT_EQ(claim_of(1e9, 0.8e9, {"speedup >= 1.05", "memory_mb <= 5"}).verdict, ClaimVerdict::kMet);
+  EXPECT_EQ(claim_of(1e9, 0.8e9, {"speedup >= 1.05", "memory_mb <= 4"}).verdict, ClaimVerdict::kNotMet);
+  EXPECT_EQ(claim_of(1e9, 0.8e9, {"median_ms <= 700"}).verdict, ClaimVerdict::kNotMet);
+}
+
+TEST(LabClaim, AFigureThatNobodyHasDecidesNothing) {
+  const ClaimResult claim = claim_of(1e9, 0.8e9, {"p99_ms <= 40"});
+  EXPECT_EQ(claim.verdict, ClaimVerdict::kInconclusive);
+  EXPECT_NE(claim.reason.find("p99_ms"), std::string::npos);
+}
+
+TEST(LabClaim, WarmUpDoesNotCount) {
+  const Target target = target_expecting({"speedup >= 1.05"});
+  auto samples = samples_around(1e9, 0.8e9, 20, 0.01);
+  for (Sample& sample : samples) sample.phase = Phase::kWarmUp;
+  const ClaimResult claim = judge_claim(target, target.variants[0], samples);
+  EXPECT_EQ(claim.runs, 0);
+  EXPECT_FALSE(claim.speedup);
+  EXPECT_EQ(claim.verdict, ClaimVerdict::kInconclusive);
+}
+
+// ---- Files
+
+TEST(LabFile, PercentagesAndNumbersAreRead) {
+  const auto file = parse_bench_file(
+      "defaults: {warm_up: 3, labels: {a: b}}\ntargets:\n  - name: x\n    stop: {width: 2.5%, minutes: 0.5, "
+      "runs: 4}\n"
+      "    baseline: {command: [ls, 1, true]}\n",
+      "/some/where/bench.yaml");
+  ASSERT_TRUE(file) << file.error().message;
+  const Target& target = file->targets[0];
+  EXPECT_EQ(file->suite, "where");
+  EXPECT_DOUBLE_EQ(*target.stop.width, 0.025);
+  EXPECT_DOUBLE_EQ(*target.stop.minutes, 0.5);
+  EXPECT_EQ(target.stop.least, 4);
+  EXPECT_EQ(target.warm_up, 3);
+  EXPECT_EQ(target.baseline->command, (std::vector<std::string>{"ls", "1", "true"}));
+  EXPECT_EQ(target.baseline->folder, "/some/where/");
+}
+
+TEST(LabFile, ExpectationsSayWhichWayIsBetter) {
+  EXPECT_TRUE(parse_expectation("per_second >= 3"));
+  for (const char* const text :
+       {"speedup <= 2", "p99_ms >= 3", "speedup >= x", "speedup > 2", "speed >= 2", "speedup >= 0", ""})
+    EXPECT_FALSE(parse_expectation(text)) << text;
+}
+
+}  // namespace
+}  // namespace nl::lab
