@@ -78,7 +78,7 @@ def test_tools_are_described(stdio):
         assert "x-" not in {key[:2] for one in tool["inputSchema"]["properties"].values() for key in one}
         assert tool["outputSchema"]["properties"]["data"], tool["name"]
         hints = tool["annotations"]
-        assert hints["readOnlyHint"] == hints.get("idempotentHint", False) == ("destructiveHint" not in hints), tool["name"]
+        assert hints["readOnlyHint"] == ("destructiveHint" not in hints), tool["name"]
 
 
 def test_programs_are_run_only_if_that_is_allowed(ledger, stdio, server):

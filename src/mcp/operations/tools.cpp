@@ -46,7 +46,7 @@ bool may_write(const Operation& operation, const Rights& rights) {
 /// that is started can destroy something.
 json annotations_of(const Operation& operation, const Rights& rights) {
   const bool reads = !may_write(operation, rights);
-  if (reads) return {{"readOnlyHint", true}, {"idempotentHint", true}};
+  if (reads) return {{"readOnlyHint", true}};  // the other hints mean nothing then
   return {{"readOnlyHint", false}, {"destructiveHint", operation.effect == Effect::kExec}};
 }
 

@@ -26,11 +26,11 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "runs": {"type": "array", "items": {"type": "string"}, "x-positional": 1, "x-run": true,
-             "description": "two runs, the base first: id, @latest or file; a tag or a baseline stands for all its runs, which count as repeats"},
+             "description": "two runs, the base first; a tag or baseline stands for all its runs, which count as repeats"},
     "base": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines of the base, instead of the first of two"},
     "new": {"type": "array", "items": {"type": "string"}, "x-run": true, "x-many": true, "description": "runs, tags or baselines to compare with the base"},
     "window": {"type": "string", "x-own-default": "auto",
-               "description": "auto (the steps if both sides have similar ones, else steady), steps, steady, whole, step:N, a phase, or the name of an annotation"},
+               "description": "steps (if both sides have similar ones, else steady), steady, whole, step:N, a phase, or the name of an annotation"},
     "keep_warm_up": {"x-rare": true, "type": "boolean", "description": "also count first steps that look like a warm-up"},
     "top": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 10000, "x-own-default": 15, "description": "rows in the table of changes"},
     "threshold": {"type": "string", "x-own-default": "1%", "description": "smaller differences do not matter"},
