@@ -18,6 +18,8 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("NEUROLENS_BIN", REPOSITORY / "build/release/bin/neurolens"))
 TRACES = pathlib.Path(os.environ.get("NEUROLENS_TRACES", REPOSITORY.parent / "shared/traces"))
 
+FULL = os.environ.get("NEUROLENS_FULL") == "1"  # tests/full/e2e: all of what CI takes a part of
+
 OK, GATE_FAILED, BAD_INPUT, MISSING = 0, 1, 2, 3
 
 

@@ -11,6 +11,8 @@ import shutil
 import pyarrow
 import pyarrow.parquet
 
+from conftest import FULL
+
 CASES = {}
 
 
@@ -205,9 +207,9 @@ def table_with_many_columns(bundle, outside):
 
 
 @case()
-def table_of_a_hundred_million_rows(bundle, outside):
-    """A few hundred kilobytes, since every row is the same."""
-    group, groups = 1_000_000, 100
+def table_of_millions_of_rows(bundle, outside):
+    """Some kilobytes for each million, since every row is the same."""
+    group, groups = 1_000_000, 100 if FULL else 10
     first = table_of(bundle).slice(0, 1)
     columns = [
         pyarrow.repeat(first.column(field.name)[0], group) if field.name.endswith("_ns") else pyarrow.nulls(group, field.type)
