@@ -113,7 +113,7 @@ export function RunList(props: ListProps): ReactNode {
     event.preventDefault();
     act();
   };
-  const layout = { gridTemplateColumns: `24px minmax(200px, 3fr) ${columns.map((one) => one.width).join(" ")}` };
+  const layout = { gridTemplateColumns: `24px minmax(180px, 3fr) ${columns.map((one) => one.width).join(" ")}` };
   return (
     <>
       {failure ? <Failure error={failure} /> : null}
