@@ -19,7 +19,7 @@ constexpr double kGrowth = 1.4;  // from look to look: more looks cost error, fe
 constexpr double kRounding = 1e-9;
 
 bool are_times(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v) && v > 0; });
+  return std::all_of(values.begin(), values.end(), is_time);
 }
 
 Result<void> check(const ClaimOptions& options) {

@@ -14,21 +14,16 @@
 namespace nl::stats {
 namespace {
 
-using Values = std::vector<double>;
-
-constexpr uint64_t kDrawSeed = 0x4E4C464C4F4F52;
-constexpr int kResamples = 1000;
-constexpr std::array<int64_t, 5> kRuns = {5, 10, 20, 40, 80};
-constexpr double kShareBelowFloor = 0.95;
+constexpr uint64_t kFloorSeed = 0x4E4C464C4F4F52;
+constexpr int kFloorResamples = 1000;
+constexpr std::array<int64_t, 5> kFloorRuns = {5, 10, 20, 40, 80};
+/// For a promise of 95 %: of heavy-tailed noise a redrawn sample understates what comes next.
+constexpr double kShareBelowFloor = 0.98;
 constexpr double kPower = 0.8;
 constexpr double kDriftLevel = 0.01;
 
-bool is_time(double value) {
-  return std::isfinite(value) && value > 0;
-}
-
-Values drawn(const Values& from, int64_t count, Random& random) {
-  Values values(static_cast<size_t>(count));
+std::vector<double> drawn(const std::vector<double>& from, int64_t count, Random& random) {
+  std::vector<double> values(static_cast<size_t>(count));
   for (double& value : values) value = from[random.below(from.size())];
   return sorted(std::move(values));
 }
@@ -43,7 +38,7 @@ double student_quantile(double p, double freedom) {
   return low;
 }
 
-/// Values drawn again spread less than those of a new day, since the middle and the spread are themselves
+/// std::vector<double> drawn again spread less than those of a new day, since the middle and the spread are themselves
 /// estimates: by how much a quantile is to be moved out, for normal values.
 double prediction_factor(size_t values) {
   const auto n = static_cast<double>(values);
@@ -51,9 +46,9 @@ double prediction_factor(size_t values) {
          normal_quantile((1 + kShareBelowFloor) / 2);
 }
 
-FloorOfRuns floor_of(const Values& all, int64_t runs, Random& random) {
-  Values differences, effects;
-  for (int i = 0; i < kResamples; i++) {
+FloorOfRuns floor_of(const std::vector<double>& all, int64_t runs, Random& random) {
+  std::vector<double> differences, effects;
+  for (int i = 0; i < kFloorResamples; i++) {
     const Ratio ratio = typical_ratio(drawn(all, runs, random), drawn(all, runs, random));
     differences.push_back(std::abs(natural_log(ratio.value)));
     if (ratio.interval) effects.push_back(-natural_log(ratio.interval->low));  // one above shows: low > 1
@@ -68,7 +63,7 @@ FloorOfRuns floor_of(const Values& all, int64_t runs, Random& random) {
 
 /// Kendall's test and the slope of Theil and Sen over the pairs, by the logarithm of what a pair took.
 void find_drift(const std::vector<SamePair>& pairs, NoiseFloor& out) {
-  Values level, slopes;
+  std::vector<double> level, slopes;
   for (const SamePair& pair : pairs) level.push_back((natural_log(pair.first) + natural_log(pair.second)) / 2);
   double score = 0;
   for (size_t i = 0; i < level.size(); i++) {
@@ -87,7 +82,7 @@ void find_drift(const std::vector<SamePair>& pairs, NoiseFloor& out) {
 /// The second runs of pairs against the first: the median of the ratios, since the two of a pair share what
 /// drifts.
 void compare_places(const std::vector<SamePair>& pairs, NoiseFloor& out) {
-  Values ratios;
+  std::vector<double> ratios;
   for (const SamePair& pair : pairs) ratios.push_back(pair.second / pair.first);
   ratios = sorted(std::move(ratios));
   out.second_to_first = median(ratios);
@@ -106,7 +101,7 @@ Result<NoiseFloor> noise_floor(const std::vector<SamePair>& pairs) {
     return Error{ErrorCode::kBadInput, "too few pairs to tell how much runs vary: " +
                                            std::to_string(pairs.size()) + " of " +
                                            std::to_string(kLeastSamePairs)};
-  Values all, logs;
+  std::vector<double> all, logs;
   for (const SamePair& pair : pairs) {
     for (const double time : {pair.first, pair.second}) {
       if (!is_time(time)) return Error{ErrorCode::kBadInput, "a time is not finite, or not above zero"};
@@ -122,8 +117,8 @@ Result<NoiseFloor> noise_floor(const std::vector<SamePair>& pairs) {
   out.outliers = std::count_if(logs.begin(), logs.end(), [&](double v) { return is_unusual(usual, v, 0); });
   compare_places(pairs, out);
   find_drift(pairs, out);
-  Random random(kDrawSeed);
-  for (const int64_t runs : kRuns) out.by_runs.push_back(floor_of(all, runs, random));
+  Random random(kFloorSeed);
+  for (const int64_t runs : kFloorRuns) out.by_runs.push_back(floor_of(all, runs, random));
   return out;
 }
 

@@ -33,7 +33,7 @@ struct FloorOfRuns {
     return std::tuple{
         field("runs", &F::runs, "runs a side"),
         field("floor", &F::floor,
-              "share: 95 of 100 comparisons of the same thing with itself show a difference that is smaller"),
+              "share: at least 95 of 100 comparisons of the same thing with itself show a smaller difference"),
         field("detectable", &F::detectable,
               "share: an effect so large is found in 4 of 5 cases; null if so few runs find none")};
   }

@@ -34,6 +34,10 @@ TrimmedSample normal_cut(size_t n, double tail) {
 
 }  // namespace
 
+bool is_time(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
 std::vector<double> sorted(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values;

@@ -27,6 +27,9 @@ struct Interval {
 
 inline constexpr double kConfidence = 0.95;
 
+/// Finite and above 0.
+bool is_time(double value);
+
 std::vector<double> sorted(std::vector<double> values);
 
 /// Between two values linearly: position q * (n - 1) of the sorted, non-empty sample.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "stats/runs_needed.h"
+#include "stats/sample.h"
 #include "stats/usual.h"
 
 namespace nl::stats {
@@ -21,10 +22,6 @@ struct Loudness {
   double belief;
 };
 constexpr std::array<Loudness, 2> kLoudness = {{{1, 0.7}, {2, 0.3}}};
-
-bool is_time(double value) {
-  return std::isfinite(value) && value > 0;
-}
 
 double log_ratio(const TimePair& pair) {
   return natural_log(pair.candidate) - natural_log(pair.good);
@@ -63,14 +60,14 @@ double log_sum(const std::vector<double>& values) {
 }
 
 /// From low to high, each by the same factor above the one before.
-std::vector<double> spreads_from(double low, double high) {
+std::vector<double> spread_grid(double low, double high) {
   std::vector<double> spreads;
   for (int i = 0; i < kSpreads; i++) spreads.push_back(low * std::pow(high / low, i / (kSpreads - 1.0)));
   return spreads;
 }
 
 /// Changes that may be true: evenly around the middle of the ends, and in their direction.
-std::vector<double> changes_around(double middle, double reach) {
+std::vector<double> change_grid(double middle, double reach) {
   std::vector<double> changes;
   for (int i = 0; i < kChanges; i++) {
     const double change = middle + reach * (2.0 * i / (kChanges - 1) - 1);
@@ -103,8 +100,8 @@ Result<EndsMeasured> EndsMeasured::of(const std::vector<TimePair>& ends, double 
   measured.is_faster_ = most_won(turned) >= 1 / error && usual.median < 0;
   if (usual.median <= 0) return measured;
   const double reach = 8 * measured.spread_ / std::sqrt(static_cast<double>(ratios.size()));
-  for (const double s : spreads_from(std::max(kLeastSpread, measured.spread_ / 8), measured.spread_ * 16)) {
-    for (const double change : changes_around(usual.median, reach)) {
+  for (const double s : spread_grid(std::max(kLeastSpread, measured.spread_ / 8), measured.spread_ * 16)) {
+    for (const double change : change_grid(usual.median, reach)) {
       double weight = 0;
       for (const double ratio : ratios) weight += log_density(ratio - change, s);
       measured.points_.push_back({change, s, weight});
