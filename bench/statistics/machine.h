@@ -17,12 +17,18 @@ inline constexpr std::array kKinds = {Kind::kNormal,  Kind::kHeavy, Kind::kOutli
 
 inline std::string_view kind_name(Kind kind) {
   switch (kind) {
-    case Kind::kNormal: return "normal 2 %";
-    case Kind::kHeavy: return "heavy tails, 2 %";
-    case Kind::kOutliers: return "1.5 %, 5 % of runs 1.1 to 2 times";
-    case Kind::kBimodal: return "two modes 4 % apart";
-    case Kind::kDrift: return "2 %, drifts 0.3 % a run";
-    case Kind::kLouder: return "1.5 %, grows to 3 %";
+    case Kind::kNormal:
+      return "normal 2 %";
+    case Kind::kHeavy:
+      return "heavy tails, 2 %";
+    case Kind::kOutliers:
+      return "1.5 %, 5 % of runs 1.1 to 2 times";
+    case Kind::kBimodal:
+      return "two modes 4 % apart";
+    case Kind::kDrift:
+      return "2 %, drifts 0.3 % a run";
+    case Kind::kLouder:
+      return "1.5 %, grows to 3 %";
   }
   return "";
 }
@@ -34,13 +40,18 @@ class Machine {
   double next() {
     runs_++;
     switch (kind_) {
-      case Kind::kNormal: return 1 + 0.02 * noise_.normal();
-      case Kind::kHeavy: return std::exp(0.02 * noise_.heavy());
+      case Kind::kNormal:
+        return 1 + 0.02 * noise_.normal();
+      case Kind::kHeavy:
+        return std::exp(0.02 * noise_.heavy());
       case Kind::kOutliers:
         return (1 + 0.015 * noise_.normal()) * (noise_.happens(0.05) ? noise_.uniform(1.1, 2) : 1);
-      case Kind::kBimodal: return (noise_.happens(0.5) ? 1.04 : 1) * (1 + 0.005 * noise_.normal());
-      case Kind::kDrift: return std::exp(0.003 * runs_) * (1 + 0.02 * noise_.normal());
-      case Kind::kLouder: return 1 + (runs_ > 16 ? 0.03 : 0.015) * noise_.normal();
+      case Kind::kBimodal:
+        return (noise_.happens(0.5) ? 1.04 : 1) * (1 + 0.005 * noise_.normal());
+      case Kind::kDrift:
+        return std::exp(0.003 * runs_) * (1 + 0.02 * noise_.normal());
+      case Kind::kLouder:
+        return 1 + (runs_ > 16 ? 0.03 : 0.015) * noise_.normal();
     }
     return 1;
   }

@@ -78,7 +78,8 @@ double usable(int64_t runs, double allowed) {
 
 std::vector<int64_t> sizes_of_looks(int64_t first, int64_t most) {
   std::vector<int64_t> sizes;
-  for (int64_t n = first; n < most; n = std::max<int64_t>(n + 1, std::llround(static_cast<double>(n) * kGrowth)))
+  for (int64_t n = first; n < most;
+       n = std::max<int64_t>(n + 1, std::llround(static_cast<double>(n) * kGrowth)))
     sizes.push_back(n);
   sizes.push_back(most);
   return sizes;
@@ -116,7 +117,8 @@ Result<ClaimPlan> ClaimPlan::make(const ClaimOptions& options, int64_t first, in
     looks.push_back({runs, tail});
   }
   if (looks.empty())
-    return Error{ErrorCode::kBadInput, "so few runs never give a verdict: " + std::to_string(most) + " a side",
+    return Error{ErrorCode::kBadInput,
+                 "so few runs never give a verdict: " + std::to_string(most) + " a side",
                  "allow more runs, or a larger error"};
   return ClaimPlan(options, std::move(looks));
 }
@@ -133,7 +135,8 @@ Result<Claim> ClaimPlan::judge(const std::vector<double>& base, const std::vecto
   const auto runs = static_cast<int64_t>(std::min(base.size(), variant.size()));
   const auto look = std::find_if(looks_.begin(), looks_.end(), [&](const Look& l) { return l.runs == runs; });
   if (look == looks_.end())
-    return Error{ErrorCode::kBadInput, "the plan has no look at so many runs a side: " + std::to_string(runs)};
+    return Error{ErrorCode::kBadInput,
+                 "the plan has no look at so many runs a side: " + std::to_string(runs)};
   Claim claim = looked_at(base, variant, options_.expected, look->tail);
   if (claim.verdict != ClaimVerdict::kInconclusive) return claim;
   const auto needed = runs_needed(claim, base, variant, look->tail);

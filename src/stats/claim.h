@@ -59,14 +59,16 @@ struct Claim {
     return std::tuple{
         field("verdict", &C::verdict),
         field("expected", &C::expected, "times as fast, at least"),
-        field_maybe_endless("speedup", &C::speedup, "typical ratio of base to variant; null if it is infinite"),
+        field_maybe_endless("speedup", &C::speedup,
+                            "typical ratio of base to variant; null if it is infinite"),
         field("low", &C::low, "lower end of its interval; null with too few runs"),
         field("high", &C::high, "upper end; null with too few runs, or if it is infinite"),
         field("coverage", &C::coverage,
               "chance that the interval of this look holds the true speed-up, at least"),
         field("n", &C::n, "runs a side, those of the shorter side"),
-        field("more_runs", &C::more_runs,
-              "of inconclusive: runs a side that would probably decide; null if nobody would measure so many")};
+        field(
+            "more_runs", &C::more_runs,
+            "of inconclusive: runs a side that would probably decide; null if nobody would measure so many")};
   }
 };
 

@@ -38,8 +38,8 @@ double student_quantile(double p, double freedom) {
   return low;
 }
 
-/// std::vector<double> drawn again spread less than those of a new day, since the middle and the spread are themselves
-/// estimates: by how much a quantile is to be moved out, for normal values.
+/// std::vector<double> drawn again spread less than those of a new day, since the middle and the spread are
+/// themselves estimates: by how much a quantile is to be moved out, for normal values.
 double prediction_factor(size_t values) {
   const auto n = static_cast<double>(values);
   return std::sqrt(n / (n - 1)) * student_quantile(1 - kShareBelowFloor, n - 1) /
@@ -64,7 +64,8 @@ FloorOfRuns floor_of(const std::vector<double>& all, int64_t runs, Random& rando
 /// Kendall's test and the slope of Theil and Sen over the pairs, by the logarithm of what a pair took.
 void find_drift(const std::vector<SamePair>& pairs, NoiseFloor& out) {
   std::vector<double> level, slopes;
-  for (const SamePair& pair : pairs) level.push_back((natural_log(pair.first) + natural_log(pair.second)) / 2);
+  for (const SamePair& pair : pairs)
+    level.push_back((natural_log(pair.first) + natural_log(pair.second)) / 2);
   double score = 0;
   for (size_t i = 0; i < level.size(); i++) {
     for (size_t j = i + 1; j < level.size(); j++) {
@@ -98,9 +99,9 @@ std::string_view drift_name(Drift drift) {
 
 Result<NoiseFloor> noise_floor(const std::vector<SamePair>& pairs) {
   if (pairs.size() < kLeastSamePairs)
-    return Error{ErrorCode::kBadInput, "too few pairs to tell how much runs vary: " +
-                                           std::to_string(pairs.size()) + " of " +
-                                           std::to_string(kLeastSamePairs)};
+    return Error{ErrorCode::kBadInput,
+                 "too few pairs to tell how much runs vary: " + std::to_string(pairs.size()) + " of " +
+                     std::to_string(kLeastSamePairs)};
   std::vector<double> all, logs;
   for (const SamePair& pair : pairs) {
     for (const double time : {pair.first, pair.second}) {

@@ -32,8 +32,9 @@ struct FloorOfRuns {
     using F = FloorOfRuns;
     return std::tuple{
         field("runs", &F::runs, "runs a side"),
-        field("floor", &F::floor,
-              "share: at least 95 of 100 comparisons of the same thing with itself show a smaller difference"),
+        field(
+            "floor", &F::floor,
+            "share: at least 95 of 100 comparisons of the same thing with itself show a smaller difference"),
         field("detectable", &F::detectable,
               "share: an effect so large is found in 4 of 5 cases; null if so few runs find none")};
   }
@@ -70,7 +71,8 @@ struct NoiseFloor {
         field("spread", &N::spread, "share: standard deviation of the runs, with all outliers"),
         field("typical_spread", &N::typical_spread, "share: spread of most runs, which outliers do not move"),
         field("outliers", &N::outliers, "runs further than 5 typical spreads from the middle, none left out"),
-        field("second_to_first", &N::second_to_first, "typical ratio of the second run of a pair to the first"),
+        field("second_to_first", &N::second_to_first,
+              "typical ratio of the second run of a pair to the first"),
         field("second_to_first_interval", &N::second_to_first_interval,
               "95 % or more; if 1 is outside, the place in a pair matters; null with too few pairs"),
         field("drift", &N::drift, "do runs become slower or faster while they are measured?"),

@@ -11,9 +11,9 @@
 namespace nl::stats {
 namespace {
 
-constexpr double kFreedom = 4;          // of the noise: 1 % of the pairs are further away than 4.6 spreads
-constexpr double kLeastSpread = 2e-4;   // what clocks and rounded prints resolve, as a share of the time
-constexpr int kSpreads = 40;            // points of the grid
+constexpr double kFreedom = 4;         // of the noise: 1 % of the pairs are further away than 4.6 spreads
+constexpr double kLeastSpread = 2e-4;  // what clocks and rounded prints resolve, as a share of the time
+constexpr int kSpreads = 40;           // points of the grid
 constexpr int kChanges = 33;
 
 /// How much louder than at the ends the noise may be at a step, and how much that is believed.
@@ -128,7 +128,8 @@ double EndsMeasured::expected_pairs(double error) const {
 
 StepTest::StepTest(const EndsMeasured& ends, double error) : ends_(ends), bound_(std::log(1 / error)) {
   for (const Loudness& loudness : kLoudness) {
-    for (const auto& point : ends.points_) with_change_.push_back(point.log_weight + std::log(loudness.belief));
+    for (const auto& point : ends.points_)
+      with_change_.push_back(point.log_weight + std::log(loudness.belief));
   }
   without_change_ = with_change_;
 }

@@ -4,13 +4,14 @@
 // machine does not count, and one looks after every pair.
 //
 // EndsMeasured knows what the two ends showed: that they differ, and, both only roughly, how large the change
-// is and how much pairs vary. StepTest weighs, for the pairs of one candidate, "the whole change" against "no change": the ratio
-// of their likelihoods, averaged over all sizes and spreads that the ends allow (weights from the ends'
-// likelihood), and over a noise that has become louder since. Such a ratio exceeds 1 / error under the wrong hypothesis with a chance of at most `error`,
-// however often one looks (Ville's inequality), so the test may stop at any pair. The noise of a pair is
-// taken to be Student's t with 4 degrees: a value far out says nothing for either side, instead of deciding
-// the step. With other noise the bound is no theorem; the simulations of docs/analysis/statistics.md hold it
-// against normal, heavy-tailed, bimodal and drifting noise and outliers. Pure; one thread owns an object.
+// is and how much pairs vary. StepTest weighs, for the pairs of one candidate, "the whole change" against "no
+// change": the ratio of their likelihoods, averaged over all sizes and spreads that the ends allow (weights
+// from the ends' likelihood), and over a noise that has become louder since. Such a ratio exceeds 1 / error
+// under the wrong hypothesis with a chance of at most `error`, however often one looks (Ville's inequality),
+// so the test may stop at any pair. The noise of a pair is taken to be Student's t with 4 degrees: a value
+// far out says nothing for either side, instead of deciding the step. With other noise the bound is no
+// theorem; the simulations of docs/analysis/statistics.md hold it against normal, heavy-tailed, bimodal and
+// drifting noise and outliers. Pure; one thread owns an object.
 
 #include <cstdint>
 #include <optional>

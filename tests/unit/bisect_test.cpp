@@ -17,7 +17,8 @@ namespace {
 
 std::vector<BisectPoint> points_of(size_t count) {
   std::vector<BisectPoint> points;
-  for (size_t i = 0; i < count; i++) points.push_back({"id" + std::to_string(i), "point " + std::to_string(i)});
+  for (size_t i = 0; i < count; i++)
+    points.push_back({"id" + std::to_string(i), "point " + std::to_string(i)});
   return points;
 }
 
@@ -46,7 +47,9 @@ struct History {
   int64_t die_after = -1;  ///< runs
   stats::Random random{7};
 
-  size_t place_of(const BisectPoint& point) const { return static_cast<size_t>(std::stoi(point.id.substr(2))); }
+  size_t place_of(const BisectPoint& point) const {
+    return static_cast<size_t>(std::stoi(point.id.substr(2)));
+  }
   double drawn() {
     double sum = -6;
     for (int i = 0; i < 12; i++) sum += random.uniform();

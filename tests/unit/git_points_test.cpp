@@ -31,7 +31,7 @@ class GitPoints : public testing::Test {
   std::string git(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {find_in_path(Environment::of_process(), "git"), "-C", repository_});
     ProcessOptions options;
-    options.environment = {"GIT_AUTHOR_NAME=a",    "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a",
+    options.environment = {"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a",
                            "GIT_COMMITTER_EMAIL=a@example.org", "GIT_CONFIG_GLOBAL=/dev/null"};
     const auto end = run_process(arguments, options);
     EXPECT_TRUE(end && end->exit_code == 0) << arguments[3] << (end ? end->errors : "");
@@ -52,8 +52,12 @@ TEST_F(GitPoints, ListsTheHistoryBetweenBothEnds) {
 
 TEST_F(GitPoints, RefusesWhatIsNoHistory) {
   const GitRepository repository = opened();
-  for (const auto& [good, bad] : {std::pair{"main", "HEAD~1"}, {"main", "main"}, {"nothing", "main"},
-                                  {"--all", "main"}, {"--output=/tmp/x", "main"}, {"main", ""}}) {
+  for (const auto& [good, bad] : {std::pair{"main", "HEAD~1"},
+                                  {"main", "main"},
+                                  {"nothing", "main"},
+                                  {"--all", "main"},
+                                  {"--output=/tmp/x", "main"},
+                                  {"main", ""}}) {
     const auto points = repository.points(good, bad);
     ASSERT_FALSE(points) << good;
     EXPECT_EQ(points.error().code, ErrorCode::kBadInput) << good;

@@ -44,7 +44,8 @@ TEST(NoiseFloor, MoreRunsSeeSmallerThings) {
     EXPECT_LT(floor.by_runs[i].floor, floor.by_runs[i - 1].floor);
     EXPECT_LT(*floor.by_runs[i].detectable, *floor.by_runs[i - 1].detectable);
   }
-  // Of means of 20 + 20 normal values: 2.33 * 0.02 * sqrt(2 / 20) = 1.47 %; (1.96 + 0.84) of the same: 1.77 %.
+  // Of means of 20 + 20 normal values: 2.33 * 0.02 * sqrt(2 / 20) = 1.47 %; (1.96 + 0.84) of the same: 1.77
+  // %.
   EXPECT_NEAR(floor.by_runs[2].floor, 0.0147, 0.004);
   EXPECT_NEAR(*floor.by_runs[2].detectable, 0.0177, 0.006);
 }
@@ -59,8 +60,8 @@ TEST(NoiseFloor, HoldsForWhatIsMeasuredAfterwards) {
         a.push_back(pair.first);
         b.push_back(pair.second);
       }
-      above += std::abs(std::log(typical_ratio(sorted(a), sorted(b)).value)) >
-               std::log1p(floor.by_runs[1].floor);
+      above +=
+          std::abs(std::log(typical_ratio(sorted(a), sorted(b)).value)) > std::log1p(floor.by_runs[1].floor);
     }
   }
   EXPECT_LE(above, tried / 20);

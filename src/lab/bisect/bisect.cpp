@@ -40,8 +40,8 @@ uint64_t number_of(const std::string& text) {
   return hash;
 }
 
-/// Whether the good one comes first in a pair: A B B A or B A A B, block by block, drawn from the seed and the
-/// point, so that a search that goes on draws the same.
+/// Whether the good one comes first in a pair: A B B A or B A A B, block by block, drawn from the seed and
+/// the point, so that a search that goes on draws the same.
 bool is_good_first(uint64_t seed, const std::string& point, size_t pair) {
   stats::Random random(seed ^ number_of(point) ^ (pair / 2 * 0x9E3779B97F4A7C15));
   return random.below(2) == pair % 2;
@@ -268,15 +268,15 @@ class Search {
   double budget_;  ///< of the error, what is left
   int64_t good_ = 0, bad_ = 0;
   std::string ready_good_, ready_candidate_;  ///< ids
-  int64_t lost_runs_ = 0;  ///< of points that failed after some pairs
+  int64_t lost_runs_ = 0;                     ///< of points that failed after some pairs
   BisectAnswer answer_;
 };
 
 }  // namespace
 
 std::string_view bisect_status_name(BisectStatus status) {
-  static constexpr std::array<std::string_view, kBisectStatuses> kNames = {
-      "found", "range", "no_difference", "bad_is_faster", "undecided"};
+  static constexpr std::array<std::string_view, kBisectStatuses> kNames = {"found", "range", "no_difference",
+                                                                           "bad_is_faster", "undecided"};
   return kNames[static_cast<size_t>(status)];
 }
 

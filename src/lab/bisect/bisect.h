@@ -2,9 +2,9 @@
 // Finds the point of a list (revisions, configurations, versions) at which something became slower, with as
 // few runs as possible and an error budget for the whole search. The first point is good, the last is bad.
 // Both are measured first, in turn, until it is shown that they differ; then the list is halved, each point
-// measured in turn with the good one until stats::StepTest has decided. A point that cannot be built or run is
-// left out and said. Every measured pair is kept in a file, so a search that was killed goes on from there.
-// One thread; it knows nothing of git (see git_points.h).
+// measured in turn with the good one until stats::StepTest has decided. A point that cannot be built or run
+// is left out and said. Every measured pair is kept in a file, so a search that was killed goes on from
+// there. One thread; it knows nothing of git (see git_points.h).
 
 #include <cstdint>
 #include <functional>
@@ -41,9 +41,9 @@ struct BisectCalls {
 };
 
 struct BisectOptions {
-  double error = 0.05;      ///< chance of a wrong culprit, over all steps
-  uint64_t seed = 1;        ///< of the order inside the pairs
-  int64_t most_pairs = 60;  ///< of the ends, and of each step
+  double error = 0.05;           ///< chance of a wrong culprit, over all steps
+  uint64_t seed = 1;             ///< of the order inside the pairs
+  int64_t most_pairs = 60;       ///< of the ends, and of each step
   std::string values_file = {};  ///< where pairs are kept; empty: nowhere
   std::string task = {};         ///< what is measured and how; pairs of another task are not used
   std::string machine = {};      ///< pairs of another machine are not used
@@ -149,8 +149,8 @@ struct BisectAnswer {
   }
 };
 
-/// bad_input: fewer than two points, two of the same id, options out of range. unavailable: an end of the list
-/// cannot be measured. conflict: another search uses the file of values.
+/// bad_input: fewer than two points, two of the same id, options out of range. unavailable: an end of the
+/// list cannot be measured. conflict: another search uses the file of values.
 Result<BisectAnswer> bisect(const std::vector<BisectPoint>& points, const BisectCalls& calls,
                             const BisectOptions& options);
 

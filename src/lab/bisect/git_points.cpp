@@ -36,8 +36,15 @@ std::string first_line(std::string_view text) {
 }  // namespace
 
 Result<std::string> GitRepository::said(const std::string& folder, std::vector<std::string> arguments) const {
-  std::vector<std::string> command = {git_, "-C", folder, "-c", "core.hooksPath=/dev/null", "-c",
-                                      "core.fsmonitor=false", "-c", "advice.detachedHead=false"};
+  std::vector<std::string> command = {git_,
+                                      "-C",
+                                      folder,
+                                      "-c",
+                                      "core.hooksPath=/dev/null",
+                                      "-c",
+                                      "core.fsmonitor=false",
+                                      "-c",
+                                      "advice.detachedHead=false"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   ProcessOptions options;
   options.time = std::chrono::minutes(30);
@@ -55,19 +62,22 @@ Result<GitRepository> GitRepository::open(const Environment& surroundings, const
   GitRepository repository(git, for_git(surroundings), surroundings.absolute(folder));
   const auto inside = repository.said(repository.path_, {"rev-parse", "--absolute-git-dir"});
   if (!inside)
-    return Error{ErrorCode::kNotFound, "no git repository: " + repository.path_ + ": " + inside.error().message};
+    return Error{ErrorCode::kNotFound,
+                 "no git repository: " + repository.path_ + ": " + inside.error().message};
   repository.path_ = std::string(trimmed(*inside));
   return repository;
 }
 
 Result<std::string> GitRepository::commit_of(const std::string& revision) const {
-  const auto commit = said(path_, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  const auto commit =
+      said(path_, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
   if (!commit)
     return Error{ErrorCode::kBadInput, "no such revision: " + revision, "git log --oneline lists them"};
   return std::string(trimmed(*commit));
 }
 
-Result<std::vector<BisectPoint>> GitRepository::points(const std::string& good, const std::string& bad) const {
+Result<std::vector<BisectPoint>> GitRepository::points(const std::string& good,
+                                                       const std::string& bad) const {
   NL_TRY(const std::string first, commit_of(good));
   NL_TRY(const std::string last, commit_of(bad));
   if (first == last) return Error{ErrorCode::kBadInput, "good and bad are the same commit: " + first};
@@ -88,7 +98,8 @@ Result<std::vector<BisectPoint>> GitRepository::points(const std::string& good, 
 
 Result<void> GitRepository::check_out(const std::string& commit, const std::string& folder) const {
   if (!path_exists(folder + "/.git")) {
-    NL_CHECK(said(path_, {"clone", "--quiet", "--shared", "--no-checkout", "--no-tags", "--", path_, folder}));
+    NL_CHECK(
+        said(path_, {"clone", "--quiet", "--shared", "--no-checkout", "--no-tags", "--", path_, folder}));
   }
   NL_CHECK(said(folder, {"checkout", "--quiet", "--force", "--detach", commit, "--"}));
   NL_CHECK(said(folder, {"clean", "--quiet", "-ffdx"}));

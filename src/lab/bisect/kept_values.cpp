@@ -73,13 +73,15 @@ void KeptValues::take(std::string_view text) {
       continue;
     const json good = value.value("good", json()), point = value.value("point", json());
     const json good_time = value.value("good_time", json()), time = value.value("time", json());
-    if (!good.is_string() || !point.is_string() || !is_time_value(good_time) || !is_time_value(time)) continue;
+    if (!good.is_string() || !point.is_string() || !is_time_value(good_time) || !is_time_value(time))
+      continue;
     pairs_[{good.get<std::string>(), point.get<std::string>()}].push_back(
         {good_time.get<double>(), time.get<double>()});
   }
 }
 
-const std::vector<stats::TimePair>& KeptValues::pairs(const std::string& good, const std::string& point) const {
+const std::vector<stats::TimePair>& KeptValues::pairs(const std::string& good,
+                                                      const std::string& point) const {
   static const std::vector<stats::TimePair> kNone;
   const auto found = pairs_.find({good, point});
   return found == pairs_.end() ? kNone : found->second;
@@ -87,9 +89,8 @@ const std::vector<stats::TimePair>& KeptValues::pairs(const std::string& good, c
 
 Result<void> KeptValues::add(const std::string& good, const std::string& point, const stats::TimePair& pair) {
   if (file_ < 0) return {};
-  const json line = {{"task", task_},          {"machine", machine_},       {"seed", seed_},
-                     {"good", good},           {"point", point},            {"good_time", pair.good},
-                     {"time", pair.candidate}};
+  const json line = {{"task", task_},  {"machine", machine_},    {"seed", seed_},         {"good", good},
+                     {"point", point}, {"good_time", pair.good}, {"time", pair.candidate}};
   const std::string text = line.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
   if (::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return errno_error("cannot keep a value in", path_, errno);

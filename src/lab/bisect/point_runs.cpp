@@ -28,7 +28,8 @@ std::optional<double> by_key(const std::string& text, const std::string& key) {
   std::optional<double> last;
   for (const std::string& line : split(text, '\n')) {
     const std::string_view words = trimmed(line);
-    if (words.size() <= key.size() || words.substr(0, key.size()) != key || words[key.size()] != '=') continue;
+    if (words.size() <= key.size() || words.substr(0, key.size()) != key || words[key.size()] != '=')
+      continue;
     if (const auto value = time_of(words.substr(key.size() + 1))) last = value;
   }
   return last;
@@ -52,7 +53,8 @@ std::string last_line(const std::string& path) {
   if (!text) return {};
   const std::string_view lines = trimmed(*text);
   const size_t before = lines.rfind('\n');
-  return std::string(before == std::string_view::npos ? lines : lines.substr(before + 1)).substr(0, kMostOfLine);
+  return std::string(before == std::string_view::npos ? lines : lines.substr(before + 1))
+      .substr(0, kMostOfLine);
 }
 
 std::string how_it_ended(const capture::WorkloadEnd& end, const std::string& artifacts) {
@@ -105,9 +107,11 @@ Result<PointRuns> PointRuns::make(PointRunsOptions options, const BisectPoint& g
   if (options.command.empty()) return Error{ErrorCode::kBadInput, "no command to measure"};
   if (!options.pattern.empty() && options.printed.empty()) {
     const RE2 expression(options.pattern, RE2::Quiet);
-    if (!expression.ok()) return Error{ErrorCode::kBadInput, "not a regular expression: " + expression.error()};
+    if (!expression.ok())
+      return Error{ErrorCode::kBadInput, "not a regular expression: " + expression.error()};
     if (expression.NumberOfCapturingGroups() != 1)
-      return Error{ErrorCode::kBadInput, "the pattern needs one group (...) around the time: " + options.pattern};
+      return Error{ErrorCode::kBadInput,
+                   "the pattern needs one group (...) around the time: " + options.pattern};
   }
   return PointRuns(std::move(options), good.id);
 }

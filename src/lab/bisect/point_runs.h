@@ -22,8 +22,8 @@ struct PointRunsOptions {
   std::string folder = {};                ///< where points are built; ours alone
   std::string build = {};                 ///< for sh -c; empty: nothing to build
   std::vector<std::string> command = {};  ///< measured; without a shell
-  std::string printed = {};               ///< a key NAME: the time stands on a line NAME=VALUE of standard output
-  std::string pattern = {};               ///< else a regular expression; its first group is the time
+  std::string printed = {};  ///< a key NAME: the time stands on a line NAME=VALUE of standard output
+  std::string pattern = {};  ///< else a regular expression; its first group is the time
   int64_t build_seconds = 3600;
   int64_t run_seconds = 3600;
   /// Puts the files of a point into a folder; without it the folder is empty when the build begins.
@@ -38,7 +38,8 @@ class PointRuns {
   Result<Known<double>> measure(const BisectPoint& point) const;
 
  private:
-  PointRuns(PointRunsOptions options, std::string good) : options_(std::move(options)), good_(std::move(good)) {}
+  PointRuns(PointRunsOptions options, std::string good)
+      : options_(std::move(options)), good_(std::move(good)) {}
   std::string folder_of(const BisectPoint& point) const;
 
   PointRunsOptions options_;

@@ -48,7 +48,8 @@ lab::BisectOptions bisect_options(const Context& context, const json& parameters
   return options;
 }
 
-lab::PointRunsOptions point_run_options(const Context& context, const json& parameters, const std::string& folder) {
+lab::PointRunsOptions point_run_options(const Context& context, const json& parameters,
+                                        const std::string& folder) {
   lab::PointRunsOptions options;
   options.surroundings = context.environment;
   options.folder = folder;
@@ -105,7 +106,8 @@ std::string change_of_ends(double ratio) {
 std::string bisect_ends_text(const BisectAnswer& answer) {
   std::string text = "The bad end takes " + change_of_ends(answer.change) + " the time of the good one";
   if (const auto& interval = answer.change_interval)
-    text += fmt::format(" ({:.3f} to {:.3f}, {:.0f} %)", interval->low, interval->high, 100 * interval->coverage);
+    text +=
+        fmt::format(" ({:.3f} to {:.3f}, {:.0f} %)", interval->low, interval->high, 100 * interval->coverage);
   return text + fmt::format(", by {} pairs of runs.\n", answer.ends.size());
 }
 
@@ -117,9 +119,10 @@ std::string bisect_verdict_text(const BisectAnswer& answer) {
       return fmt::format("It became slower with one of {} points; those between cannot be measured.\n",
                          answer.suspects.size());
     case BisectStatus::kNoDifference:
-      return fmt::format("The two ends do not differ as far as {} pairs of runs show: there is nothing to "
-                         "search for. A smaller difference needs more pairs.\n",
-                         answer.ends.size());
+      return fmt::format(
+          "The two ends do not differ as far as {} pairs of runs show: there is nothing to "
+          "search for. A smaller difference needs more pairs.\n",
+          answer.ends.size());
     case BisectStatus::kBadIsFaster:
       return "The bad end is faster than the good one: swap them, or choose others.\n";
     case BisectStatus::kUndecided:
@@ -146,7 +149,8 @@ std::string bisect_cost_text(const BisectAnswer& answer) {
   std::string text = fmt::format("\n{} runs", answer.runs);
   if (answer.kept_runs > 0) text += fmt::format(", {} of them from an earlier search", answer.kept_runs);
   if (answer.linear_runs) text += fmt::format("; point by point it would have been {}", *answer.linear_runs);
-  return text + fmt::format(". The culprit is wrong in at most {:.0f} % of such searches.\n", 100 * answer.error);
+  return text +
+         fmt::format(". The culprit is wrong in at most {:.0f} % of such searches.\n", 100 * answer.error);
 }
 
 }  // namespace
@@ -167,7 +171,8 @@ Result<Outcome> bench_bisect(Context& context, const json& parameters) {
 std::string bench_bisect_text(const Outcome& outcome, const TextStyle& style) {
   const auto& answer = answer_of<BisectAnswer>(outcome);
   const bool differ = !answer.suspects.empty();
-  return bisect_verdict_text(answer) + (differ ? bisect_ends_text(answer) : "") + bisect_steps_text(answer, style) + bisect_cost_text(answer);
+  return bisect_verdict_text(answer) + (differ ? bisect_ends_text(answer) : "") +
+         bisect_steps_text(answer, style) + bisect_cost_text(answer);
 }
 
 }  // namespace nl::ops
