@@ -1,8 +1,10 @@
 #include "base/json.h"
 #include "lab/targets/bench_file.h"
+#include "ops/lab/bench_bisect.h"
 #include "ops/lab/bench_files.h"
 #include "ops/lab/bench_report.h"
 #include "ops/lab/bench_run.h"
+#include "ops/lab/bench_tools.h"
 
 namespace nl::ops::bench_operation {
 namespace {
@@ -12,13 +14,20 @@ using nlohmann::json;
 constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false,
   "properties": {
-    "action": {"type": "string", "enum": ["run", "init", "list", "check", "report", "schema"], "default": "run", "x-positional": 1,
-               "description": "run: measure; init: write a bench.yaml; check: is it in order, and this machine fit; report: a session and its history; schema: of bench.yaml"},
+    "action": {"type": "string", "enum": ["run", "init", "list", "check", "report", "bisect", "audit", "schema"], "default": "run", "x-positional": 1,
+               "description": "run: measure; init: write a bench.yaml; check: is it in order, and this machine fit; report: a session and its history; bisect: which revision made it slower; audit: what this machine can tell apart; schema: of bench.yaml"},
     "target": {"type": "array", "items": {"type": "string"}, "x-short": "t", "x-many": true,
                "description": "names of targets (default: all)"},
     "file": {"type": "string", "x-host-path": true, "description": "default: the only bench.yaml here or below"},
     "resume": {"type": "boolean", "description": "go on with the newest session that was interrupted"},
     "grow": {"x-rare": true, "type": "boolean", "description": "where a claim is not met, also measure the larger sizes that the file names"},
+    "good": {"x-rare": true, "type": "string", "description": "of bisect: a revision at which the baseline of the target is fast"},
+    "bad": {"x-rare": true, "type": "string", "description": "of bisect: a later revision at which it is slow"},
+    "build": {"x-rare": true, "type": "string", "description": "of bisect: what the shell runs in each checkout before it is measured"},
+    "points": {"x-rare": true, "type": "array", "items": {"type": "string"}, "x-many": true,
+               "description": "of bisect: configurations or versions instead of revisions, the good one first; {} in the command stands for one"},
+    "values": {"x-rare": true, "type": "string", "x-host-path": true, "description": "of bisect: file in which values are kept, so that a search goes on"},
+    "pairs": {"x-rare": true, "type": "integer", "minimum": 8, "maximum": 10000, "default": 20, "description": "of audit: pairs of runs"},
     "session": {"x-rare": true, "type": "string", "description": "of report: which session (default: the newest)"},
     "html": {"x-rare": true, "type": "string", "x-host-path": true, "description": "of report: write it as one HTML page to this file"},
     "allow": {"x-rare": true, "type": "array", "items": {"type": "string"},
@@ -37,6 +46,8 @@ constexpr char kResult[] = R"json({
     "faults": {"type": "array", "description": "of check", "items": {"type": "object",
       "required": ["file", "line", "target", "what", "severity"]}},
     "environment": {"type": "object", "required": ["fit", "checks"], "description": "what of this machine disturbs measurements"},
+    "target": {"type": "string"}, "noise": {"type": "object", "description": "of audit: how runs of the same thing spread, and what so many runs can tell apart"},
+    "suspects": {"type": "array", "description": "of bisect: the point that made it slower; several where those between cannot be measured"},
     "history": {"type": "object", "description": "of report: by name of the claim, what the sessions of this suite found, the oldest first, and where the level changed"},
     "overhead_ns": {"type": ["integer", "null"], "description": "wall time of a command that does nothing"},
     "targets": {"type": "array", "description": "of run: one row for each claim, a target and one of its variants; of list: the targets",
@@ -63,12 +74,16 @@ Result<Outcome> run(Context& context, const json& parameters) {
   if (action == "list") return list_targets(context, parameters);
   if (action == "check") return check_bench_files(context, parameters);
   if (action == "report") return report_bench(context, parameters);
+  if (action == "bisect") return bisect_target(context, parameters);
+  if (action == "audit") return audit_machine(context, parameters);
   if (action == "schema") return print_schema();
   return run_bench(context, parameters);
 }
 
 std::string text(const Outcome& outcome, const TextStyle& style) {
   if (outcome.data.contains("schema")) return outcome.data["schema"].dump(2) + "\n";
+  if (outcome.data.contains("noise")) return audit_text(outcome, style);
+  if (outcome.data.contains("suspects")) return bench_bisect_text(outcome, style);
   return outcome.data.contains("session") ? bench_run_text(outcome, style) : bench_files_text(outcome, style);
 }
 
