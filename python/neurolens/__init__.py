@@ -8,10 +8,11 @@ Profiling code of this process, with and without the profiler of its framework, 
 
     run = neurolens.profile(model, inputs=x)
 
-Markers are scopes, marks and counters, recorded by ``neurolens record``. Without a recording every call returns at
-once; without the compiled part (``neurolens._markers``) it does so always.
+Markers are scopes, marks and counters, recorded by ``neurolens record``. Scopes and marks are ranges and marks of NVTX
+and roctx, too, for tools that listen. If nobody does, every call returns at once; without the compiled part
+(``neurolens._markers``) it does so always.
 
-    with neurolens.scope("prefill"):
+    with neurolens.scope("prefill", batch=8):
         ...
 
     @neurolens.scope("decode")          # functions, coroutines and generators

@@ -35,8 +35,11 @@ class _Scope:
     ) -> None: ...
     def __call__(self, function: _F, /) -> _F: ...
 
-def scope(name: str, /) -> _Scope:
-    """A scope of that name: a context manager and a decorator. Scopes of asyncio tasks nest task by task."""
+def scope(name: str, /, **attributes: Any) -> _Scope:
+    """A scope of that name: a context manager and a decorator. Scopes of asyncio tasks nest task by task.
+
+    Values of attributes that JSON does not know are kept as text.
+    """
 
 def mark_event(name: str, /, **attributes: Any) -> None:
     """An instant with attributes; values that JSON does not know are kept as text."""

@@ -4,8 +4,10 @@ import functools
 import inspect
 
 
-def decorated(scope, name, function):
+def decorated(scope, name, function, attributes=None):
     """``function`` with a scope of that name around each call; of a generator, around each step."""
+    if attributes:
+        scope = functools.partial(scope, **attributes)
     if inspect.isasyncgenfunction(function):
         return _async_generator(scope, name, function)
     if inspect.iscoroutinefunction(function):

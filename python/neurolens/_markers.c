@@ -10,12 +10,14 @@
 #define METH_FASTCALL 0x0080
 #endif
 
-static const neurolens_api* api; /* NULL: nothing is recorded */
-static PyObject* name_numbers;   /* str -> int, of names that were used before */
-static PyObject* decorate;       /* neurolens._decorate.decorated */
-static PyObject* scope_function; /* neurolens.scope */
-static PyObject* no_scope;       /* the one scope there is while nothing is recorded */
-static PyObject* dumps;          /* json.dumps, and its keywords */
+static const neurolens_api* api;     /* NULL: nothing is recorded */
+static const neurolens_tools* tools; /* NULL: nobody else listens */
+static PyObject* name_numbers;       /* str -> int, of names that were used before */
+static PyObject* name_texts;         /* str -> bytes, the same for other tools */
+static PyObject* decorate;           /* neurolens._decorate.decorated */
+static PyObject* scope_function;     /* neurolens.scope */
+static PyObject* no_scope;           /* the one scope there is while nobody listens */
+static PyObject* dumps;              /* json.dumps, and its keywords */
 static PyObject* dumps_options;
 
 /* ---- Names */
@@ -35,16 +37,35 @@ static uint32_t look_up(PyObject* name) {
   return number;
 }
 
-/* 0 and no error if there are too many; an error if it is no text. */
+static int is_name(PyObject* name) {
+  if (PyUnicode_Check(name)) return 1;
+  PyErr_SetString(PyExc_TypeError, "the name of a marker is a str");
+  return 0;
+}
+
+/* 0 and no error if there are too many or nothing is recorded; an error if it is no text. */
 static uint32_t number_of(PyObject* name) {
+  if (api == NULL) return 0;
   PyObject* const known = PyDict_GetItemWithError(name_numbers, name); /* borrowed */
   if (known != NULL) return (uint32_t)PyLong_AsUnsignedLong(known);
-  if (PyErr_Occurred()) return 0;
-  if (!PyUnicode_Check(name)) {
-    PyErr_SetString(PyExc_TypeError, "the name of a marker is a str");
-    return 0;
-  }
+  if (PyErr_Occurred() || !is_name(name)) return 0;
   return look_up(name);
+}
+
+/* Its bytes, a new reference: NULL and no error if no other tool listens. */
+static PyObject* text_of(PyObject* name) {
+  if (tools == NULL) return NULL;
+  PyObject* text = PyDict_GetItemWithError(name_texts, name); /* borrowed */
+  if (text == NULL) {
+    if (PyErr_Occurred() || !is_name(name)) return NULL;
+    text = PyUnicode_AsEncodedString(name, "utf-8", "replace");
+    if (text == NULL) return NULL;
+    if (PyDict_Size(name_texts) >= kMaxKnownNames) PyDict_Clear(name_texts);
+    if (PyDict_SetItem(name_texts, name, text) != 0) PyErr_Clear();
+    return text;
+  }
+  Py_INCREF(text);
+  return text;
 }
 
 /* ---- Tasks of asyncio: each is a lane of its thread */
@@ -84,19 +105,43 @@ static uint64_t lane_of_task(void) {
 /* ---- Scopes */
 
 typedef struct {
-  PyObject_HEAD PyObject* name; /* NULL: the scope that records nothing */
+  PyObject_HEAD PyObject* name;
+  PyObject* attributes; /* dict or NULL */
+  PyObject* json;       /* of these, bytes or NULL */
+  PyObject* text;       /* the name for other tools, bytes or NULL */
   uint32_t number;
   uint32_t refused; /* times it was entered while it was open */
   uint64_t lane;
   uint64_t token;
+  neurolens_range range; /* of other tools, on a lane */
   int is_open;
 } Scope;
 
 static void scope_dealloc(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
-  Py_DECREF(((Scope*)self)->name);
+  Scope* const scope = (Scope*)self;
+  Py_DECREF(scope->name);
+  Py_XDECREF(scope->attributes);
+  Py_XDECREF(scope->json);
+  Py_XDECREF(scope->text);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
+}
+
+/* Tasks take turns on a thread, so that for other tools their ranges cannot nest. */
+static void begin_for_tools(Scope* scope) {
+  const char* const text = PyBytes_AsString(scope->text);
+  if (scope->lane == 0)
+    neurolens_tools_push(tools, NULL, text);
+  else
+    scope->range = neurolens_tools_start(tools, text);
+}
+
+static void end_for_tools(const Scope* scope) {
+  if (scope->lane == 0)
+    neurolens_tools_pop(tools, NULL);
+  else
+    neurolens_tools_stop(tools, scope->range);
 }
 
 static PyObject* scope_enter(PyObject* self, PyObject* unused) {
@@ -105,13 +150,17 @@ static PyObject* scope_enter(PyObject* self, PyObject* unused) {
   Py_INCREF(self);
   if (scope->is_open) {
     scope->refused++;
-    api->refuse_reused();
+    if (api != NULL) api->refuse_reused();
     return self;
   }
   scope->is_open = 1;
   scope->lane = lane_of_task();
-  scope->token =
-      scope->lane == 0 ? api->begin(scope->number) : api->begin_on_lane(scope->number, scope->lane);
+  if (api != NULL) {
+    const char* const json = scope->json != NULL ? PyBytes_AsString(scope->json) : NULL;
+    const size_t bytes = json != NULL ? (size_t)PyBytes_Size(scope->json) : 0;
+    scope->token = neurolens_begin_with(api, scope->number, scope->lane, json, bytes);
+  }
+  if (scope->text != NULL) begin_for_tools(scope);
   return self;
 }
 
@@ -121,13 +170,12 @@ static PyObject* scope_exit(PyObject* self, PyObject* const* unused, Py_ssize_t 
   (void)count;
   if (scope->refused > 0) {
     scope->refused--;
-    api->refuse_reused();
+    if (api != NULL) api->refuse_reused();
   } else if (scope->is_open) {
     scope->is_open = 0;
-    if (scope->lane == 0)
-      api->end(scope->token, scope->number);
-    else
-      api->end_on_lane(scope->token, scope->number, scope->lane);
+    if (scope->text != NULL) end_for_tools(scope);
+    if (api != NULL && scope->lane == 0) api->end(scope->token, scope->number);
+    if (api != NULL && scope->lane != 0) api->end_on_lane(scope->token, scope->number, scope->lane);
   }
   Py_RETURN_NONE;
 }
@@ -145,7 +193,9 @@ static PyObject* function_of(PyObject* args, PyObject* keywords) {
 static PyObject* scope_call(PyObject* self, PyObject* args, PyObject* keywords) {
   PyObject* const function = function_of(args, keywords);
   if (function == NULL) return NULL;
-  return PyObject_CallFunctionObjArgs(decorate, scope_function, ((Scope*)self)->name, function, NULL);
+  Scope* const scope = (Scope*)self;
+  return PyObject_CallFunctionObjArgs(decorate, scope_function, scope->name, function, scope->attributes,
+                                      NULL);
 }
 
 static PyMethodDef scope_methods[] = {
@@ -159,11 +209,21 @@ static PyType_Slot scope_slots[] = {{Py_tp_dealloc, (void*)scope_dealloc},
 static PyType_Spec scope_spec = {"neurolens.Scope", sizeof(Scope), 0, Py_TPFLAGS_DEFAULT, scope_slots};
 static PyTypeObject* scope_type;
 
-static PyObject* new_scope(PyObject* name, uint32_t number) {
+/* Takes the references to all but the name. */
+static PyObject* new_scope(PyObject* name, uint32_t number, PyObject* attributes, PyObject* json,
+                           PyObject* text) {
   Scope* const scope = PyObject_New(Scope, scope_type);
-  if (scope == NULL) return NULL;
+  if (scope == NULL) {
+    Py_XDECREF(attributes);
+    Py_XDECREF(json);
+    Py_XDECREF(text);
+    return NULL;
+  }
   Py_INCREF(name);
   scope->name = name;
+  scope->attributes = attributes;
+  scope->json = json;
+  scope->text = text;
   scope->number = number;
   scope->refused = 0;
   scope->lane = scope->token = 0;
@@ -171,12 +231,14 @@ static PyObject* new_scope(PyObject* name, uint32_t number) {
   return (PyObject*)scope;
 }
 
-/* ---- The one scope there is while nothing is recorded. Its methods are plain functions without a self, so
+/* ---- The one scope there is while nobody listens. Its methods are plain functions without a self, so
    that `with` has nothing to bind: that is half of its time. */
 
-static PyObject* enter_nothing(PyObject* self, PyObject* unused) {
+/* With a `self` where it is called as a function of the type, which contextlib.ExitStack does. */
+static PyObject* enter_nothing(PyObject* self, PyObject* const* unused, Py_ssize_t count) {
   (void)self;
   (void)unused;
+  (void)count;
   Py_INCREF(no_scope);
   return no_scope;
 }
@@ -188,7 +250,7 @@ static PyObject* exit_nothing(PyObject* self, PyObject* const* unused, Py_ssize_
   Py_RETURN_NONE;
 }
 
-/* A function that records nothing stays as it is. */
+/* A function that nobody hears of stays as it is. */
 static PyObject* decorate_nothing(PyObject* self, PyObject* args, PyObject* keywords) {
   PyObject* const function = function_of(args, keywords);
   (void)self;
@@ -196,7 +258,8 @@ static PyObject* decorate_nothing(PyObject* self, PyObject* args, PyObject* keyw
   return function;
 }
 
-static PyMethodDef enter_definition = {"__enter__", enter_nothing, METH_NOARGS, NULL};
+static PyMethodDef enter_definition = {"__enter__", (PyCFunction)(void (*)(void))enter_nothing, METH_FASTCALL,
+                                       NULL};
 static PyMethodDef exit_definition = {"__exit__", (PyCFunction)(void (*)(void))exit_nothing, METH_FASTCALL,
                                       NULL};
 static PyType_Slot no_scope_slots[] = {{Py_tp_call, (void*)decorate_nothing}, {0, NULL}};
@@ -218,17 +281,6 @@ static PyObject* make_no_scope(void) {
 
 /* ---- The module */
 
-static PyObject* scope(PyObject* self, PyObject* name) {
-  (void)self;
-  if (api == NULL) {
-    Py_INCREF(no_scope);
-    return no_scope;
-  }
-  const uint32_t number = number_of(name);
-  if (number == 0 && PyErr_Occurred()) return NULL;
-  return new_scope(name, number);
-}
-
 static PyObject* attributes_text(PyObject* attributes) {
   PyObject* const args = PyTuple_Pack(1, attributes);
   PyObject* const text = args != NULL ? PyObject_Call(dumps, args, dumps_options) : NULL;
@@ -238,13 +290,57 @@ static PyObject* attributes_text(PyObject* attributes) {
   return bytes;
 }
 
+/* A dict of the keywords of a call, whose values stand behind one another. */
+static PyObject* dict_of(PyObject* const* values, PyObject* keys) {
+  PyObject* const dict = PyDict_New();
+  const Py_ssize_t count = PyTuple_Size(keys);
+  for (Py_ssize_t i = 0; dict != NULL && i < count; i++) {
+    if (PyDict_SetItem(dict, PyTuple_GetItem(keys, i), values[i]) == 0) continue;
+    Py_DECREF(dict);
+    return NULL;
+  }
+  return dict;
+}
+
+static PyObject* scope(PyObject* self, PyObject* const* values, Py_ssize_t count, PyObject* keys) {
+  PyObject *attributes = NULL, *json = NULL;
+  (void)self;
+  if (count != 1) {
+    PyErr_SetString(PyExc_TypeError, "a scope has a name, and attributes by keywords");
+    return NULL;
+  }
+  if (api == NULL && tools == NULL) {
+    Py_INCREF(no_scope);
+    return no_scope;
+  }
+  const uint32_t number = number_of(values[0]);
+  PyObject* const text = PyErr_Occurred() == NULL ? text_of(values[0]) : NULL;
+  if (PyErr_Occurred() == NULL && api != NULL && keys != NULL && PyTuple_Size(keys) > 0) {
+    attributes = dict_of(values + count, keys);
+    json = attributes != NULL ? attributes_text(attributes) : NULL;
+  }
+  if (PyErr_Occurred() == NULL) return new_scope(values[0], number, attributes, json, text);
+  Py_XDECREF(attributes);
+  Py_XDECREF(text);
+  return NULL;
+}
+
+static void mark_for_tools(PyObject* name) {
+  PyObject* const text = text_of(name);
+  if (text != NULL) neurolens_tools_mark(tools, PyBytes_AsString(text));
+  Py_XDECREF(text);
+}
+
 static PyObject* mark_event(PyObject* self, PyObject* args, PyObject* attributes) {
   PyObject* name;
   (void)self;
-  if (api == NULL) Py_RETURN_NONE;
+  if (api == NULL && tools == NULL) Py_RETURN_NONE;
   if (!PyArg_ParseTuple(args, "O", &name)) return NULL;
   const uint32_t number = number_of(name);
-  if (number == 0 && PyErr_Occurred()) return NULL;
+  if (PyErr_Occurred()) return NULL;
+  mark_for_tools(name);
+  if (PyErr_Occurred()) return NULL;
+  if (api == NULL) Py_RETURN_NONE;
   if (attributes == NULL || PyDict_Size(attributes) == 0) {
     api->mark(number, NULL, 0);
     Py_RETURN_NONE;
@@ -283,7 +379,7 @@ static PyObject* set_decorate(PyObject* self, PyObject* function) {
 }
 
 static PyMethodDef functions[] = {
-    {"scope", scope, METH_O, NULL},
+    {"scope", (PyCFunction)(void (*)(void))scope, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"mark_event", (PyCFunction)(void (*)(void))mark_event, METH_VARARGS | METH_KEYWORDS, NULL},
     {"counter", counter, METH_VARARGS, NULL},
     {"is_recording", is_recording, METH_NOARGS, NULL},
@@ -298,6 +394,7 @@ static int prepare(PyObject* module) {
   no_scope = make_no_scope();
   scope_function = PyObject_GetAttrString(module, "scope");
   name_numbers = PyDict_New();
+  name_texts = PyDict_New();
   asyncio_events = PyUnicode_InternFromString("asyncio.events");
   modules = PyImport_GetModuleDict(); /* borrowed, there for good */
   PyObject* const json = PyImport_ImportModule("json");
@@ -305,8 +402,11 @@ static int prepare(PyObject* module) {
   Py_XDECREF(json);
   dumps_options = Py_BuildValue("{s:O,s:O,s:O}", "default", (PyObject*)&PyUnicode_Type, "skipkeys", Py_True,
                                 "ensure_ascii", Py_True);
-  api = neurolens_recording();
-  return no_scope && scope_function && name_numbers && asyncio_events && dumps && dumps_options ? 0 : -1;
+  const neurolens_front* const front = neurolens_listening();
+  api = front != NULL ? front->api : NULL;
+  tools = front != NULL ? front->tools : NULL;
+  const int is_whole = no_scope && scope_function && name_numbers && name_texts && asyncio_events;
+  return is_whole && dumps && dumps_options ? 0 : -1;
 }
 
 PyMODINIT_FUNC PyInit__markers(void) {

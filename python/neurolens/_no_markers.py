@@ -17,11 +17,11 @@ class Scope:
 _SCOPE = Scope()
 
 
-def scope(_name):
+def scope(_name, /, **_attributes):
     return _SCOPE
 
 
-def mark_event(_name, **_attributes):
+def mark_event(_name, /, **_attributes):
     return None
 
 

@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional
 
 import torch
 
+from neurolens._generate import GenerateAnnotation
 from neurolens._workload import Workload, call_of, described_inputs
 
 PROFILES_FUNCTIONS = True
@@ -105,6 +106,26 @@ class TorchWorkload(Workload):
         self._is_started = True
 
 
+def annotate_generate(model: torch.nn.Module) -> GenerateAnnotation:
+    """A scope around each call of a language model while it generates; until ``remove()``, or as a context manager.
+
+    Calls that read the prompt are ``LLM@prefill``, the others ``LLM@decode_step``, with the attributes ``batch``, ``tokens``
+    and ``step``. A model has ``generate`` as those of Hugging Face do, or is called in a loop with ``past_key_values``. The
+    scopes are markers of NeuroLens and ranges of PyTorch's profiler, and last as long as the call: what happens between two
+    calls, such as sampling, is in neither.
+    """
+    return GenerateAnnotation(model, _open_scope)
+
+
+def _open_scope(name: str, attributes: dict[str, Any]) -> Callable[[], None]:
+    from neurolens import scope
+
+    scopes = contextlib.ExitStack()
+    scopes.enter_context(scope(name, **attributes))
+    scopes.enter_context(torch.profiler.record_function(name))
+    return scopes.close
+
+
 def annotate(module: torch.nn.Module, prefix: str = "") -> "Annotation":
     """A scope around each call of the module and of those inside of it, by their names; until ``remove()``.
 
@@ -135,19 +156,14 @@ class Annotation:
         self.remove()
 
     def _begin(self, name: str) -> None:
-        from neurolens import scope
-
-        scopes = contextlib.ExitStack()
-        scopes.enter_context(scope(name))
-        scopes.enter_context(torch.profiler.record_function(name))
-        self._stack.append(scopes)
+        self._stack.append(_open_scope(name, {}))
 
     def _end(self) -> None:
         if self._stack:
-            self._stack.pop().close()
+            self._stack.pop()()
 
     @property
-    def _stack(self) -> list[contextlib.ExitStack]:
+    def _stack(self) -> list[Callable[[], None]]:
         if not hasattr(self._open, "stack"):
             self._open.stack = []
         return self._open.stack

@@ -1,6 +1,7 @@
 """The package without a recording, with and without its compiled part; what is recorded is tested in tests/e2e."""
 
 import asyncio
+import contextlib
 import importlib
 import pathlib
 import sys
@@ -159,3 +160,31 @@ def test_the_package_works_without_its_compiled_part(monkeypatch):
 def test_types_are_shipped():
     folder = pathlib.Path(neurolens.__file__).parent
     assert (folder / "py.typed").exists() and (folder / "__init__.pyi").exists()
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_scopes_take_attributes(face):
+    with face.scope("prefill", batch=8, name="n", odd=object()):
+        pass
+    with pytest.raises(TypeError):
+        face.scope("prefill", "more")
+    with pytest.raises(TypeError):
+        face.scope(name="prefill")
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_scope_can_be_entered_by_a_stack(face):
+    with contextlib.ExitStack() as stack:
+        assert stack.enter_context(face.scope("prefill")) is not None
+
+
+def test_a_decorated_function_gives_its_attributes_each_time():
+    seen = []
+
+    def scope(name, /, **attributes):
+        seen.append((name, attributes))
+        return contextlib.nullcontext()
+
+    wrapped = decorated(scope, "add", lambda: 5, {"name": 1})
+    assert wrapped() == 5 and wrapped() == 5
+    assert seen == [("add", {"name": 1})] * 2

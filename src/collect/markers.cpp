@@ -113,6 +113,21 @@ uint64_t begin_scope(RecordKind kind, uint32_t words, uint32_t name, uint64_t la
   return ring->token;
 }
 
+/// With or without attributes behind the fixed words, which are all that its end has. nullptr if it was lost.
+ThreadRing* put_begin(RecordKind kind, uint32_t fixed_words, uint32_t name, uint64_t lane, const char* json,
+                      size_t json_bytes) {
+  if (!is_small_enough(json_bytes)) return nullptr;
+  const uint64_t words = fixed_words + (json_bytes > 0 ? text_words(json_bytes) : 0);
+  ThreadRing* const ring = ring_for(name, words + fixed_words);
+  if (ring == nullptr) return nullptr;
+  put_head(*ring, kind, words, name);
+  if (fixed_words > wire::kScopeWords) ring->writer.put(wire::kScopeWords, lane);
+  if (json_bytes > 0) put_text(*ring, fixed_words, json, json_bytes);
+  ring->writer.publish(words);
+  ring->open_words += fixed_words;
+  return ring;
+}
+
 void end_scope(RecordKind kind, uint32_t words, uint64_t token, uint32_t name, uint64_t lane) {
   const Inside inside;
   if (!inside.may_write()) return;
@@ -136,18 +151,6 @@ int level_of(const ThreadRing& ring, uint32_t domain) {
   int level = 0;
   for (uint32_t i = 0; i < ring.open_count; i++) level += ring.open[i].domain == domain ? 1 : 0;
   return level;
-}
-
-/// False if it was lost; the end is known to be lost then, too.
-bool begin_pushed(ThreadRing& ring, uint32_t name, const char* json, size_t json_bytes) {
-  if (!is_small_enough(json_bytes)) return false;
-  const uint64_t words = wire::kScopeWords + (json_bytes > 0 ? text_words(json_bytes) : 0);
-  if (ring_for(name, words + wire::kScopeWords) == nullptr) return false;
-  put_head(ring, RecordKind::kBegin, words, name);
-  if (json_bytes > 0) put_text(ring, wire::kScopeWords, json, json_bytes);
-  ring.writer.publish(words);
-  ring.open_words += wire::kScopeWords;
-  return true;
 }
 
 void end_pushed(ThreadRing& ring, uint32_t name) {
@@ -189,6 +192,15 @@ uint64_t begin_on_lane(uint32_t name, uint64_t lane) {
 
 void end_on_lane(uint64_t token, uint32_t name, uint64_t lane) {
   end_scope(RecordKind::kLaneEnd, wire::kLaneWords, token, name, lane);
+}
+
+uint64_t begin_with(uint32_t name, uint64_t lane, const char* json, size_t json_bytes) {
+  const Inside inside;
+  if (!inside.may_write()) return 0;
+  const ThreadRing* const ring =
+      lane == 0 ? put_begin(RecordKind::kBegin, wire::kScopeWords, name, lane, json, json_bytes)
+                : put_begin(RecordKind::kLaneBegin, wire::kLaneWords, name, lane, json, json_bytes);
+  return ring != nullptr ? ring->token : 0;
 }
 
 void mark(uint32_t name, const char* json, size_t json_bytes) {
@@ -237,7 +249,8 @@ int push(uint32_t domain, uint32_t name, const char* json, size_t json_bytes) {
     return -1;
   }
   const int level = level_of(*ring, domain);
-  const bool is_recorded = begin_pushed(*ring, name, json, json_bytes);
+  const bool is_recorded =
+      put_begin(RecordKind::kBegin, wire::kScopeWords, name, 0, json, json_bytes) != nullptr;
   ring->open[ring->open_count++] = {domain, is_recorded ? name : 0};
   return level;
 }

@@ -22,6 +22,7 @@ void mark(uint32_t name, const char* json, size_t json_bytes);
 void counter(uint32_t name, double value);
 void name_thread(const char* text, size_t text_bytes);
 void refuse_reused();
+uint64_t begin_with(uint32_t name, uint64_t lane, const char* json, size_t json_bytes);
 
 /// A scope without a token: pop ends the innermost one of the domain on this thread. The number of scopes of
 /// the domain around it, -1 if that is not known.

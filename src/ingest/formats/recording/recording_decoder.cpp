@@ -383,11 +383,11 @@ class RecordingDecoder::Recording {
       return drop("undefined_name");
     switch (static_cast<RecordKind>(wire::kind_of(record[0]))) {
       case RecordKind::kBegin:
-        return begin(record, size, name, time);
+        return begin(record, size, wire::kScopeWords, name, time);
       case RecordKind::kEnd:
         return size == wire::kScopeWords ? end(thread_line(), name, time) : drop("bad_record");
       case RecordKind::kLaneBegin:
-        return size == wire::kLaneWords ? begin(lane_line(record[2]), {name, time}) : drop("bad_record");
+        return begin(record, size, wire::kLaneWords, name, time);
       case RecordKind::kLaneEnd:
         return size == wire::kLaneWords ? end(lane_line(record[2]), name, time) : drop("bad_record");
       case RecordKind::kMark:
@@ -447,10 +447,11 @@ class RecordingDecoder::Recording {
     return true;
   }
 
-  void begin(const Word* record, size_t size, uint32_t name, int64_t time) {
+  /// `head_words`: with the lane, or without one.
+  void begin(const Word* record, size_t size, size_t head_words, uint32_t name, int64_t time) {
     OpenScope scope{name, time};
-    if (!take_args(record, size, wire::kScopeWords, scope)) return drop("bad_record");
-    begin(thread_line(), std::move(scope));
+    if (!take_args(record, size, head_words, scope)) return drop("bad_record");
+    begin(head_words == wire::kLaneWords ? lane_line(record[2]) : thread_line(), std::move(scope));
   }
 
   void begin(Line* line, OpenScope scope) {
