@@ -42,6 +42,12 @@ counter = _markers.counter
 is_recording = _markers.is_recording
 
 
+if os.environ.get("NEUROLENS_PROCESS_REPORT"):
+    from neurolens import _process_report
+
+    _process_report.write_at_the_end(os.environ["NEUROLENS_PROCESS_REPORT"])
+
+
 def include_dir():
     """The folder to compile C and C++ programs with that set markers by ``#include <neurolens/neurolens.h>``."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

@@ -150,7 +150,7 @@ def test_an_encoder_reads_the_prompt(seen):
         def get_encoder(self):
             return self.encoder
 
-        def forward(self, input_ids=None, decoder_input_ids=None, encoded=None):
+        def forward(self, input_ids=None, past_key_values=None, decoder_input_ids=None, encoded=None, **_):
             if encoded is None:
                 self.encoder(input_ids)
 

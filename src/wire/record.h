@@ -5,8 +5,7 @@
 //   word 0   kind (8 bits) · 0 (8) · words of the record, this one included (16) · name (32)
 //   word 1   time, ns of CLOCK_MONOTONIC
 //   then     lane_begin, lane_end: the lane · counter: the bits of a double
-//            mark: bytes of its attributes, then these, JSON text filled up with 0; begin and, behind its
-//            lane, lane_begin may have them, too
+//            mark: bytes of its attributes, then these, JSON text filled up with 0; begins may have them, too
 //            range_start: the range, then maybe attributes · range_end: the range, no name
 //            thread_name: the id of the thread
 //            thread: its number in the process, its id, 32 bytes of its name filled up with 0

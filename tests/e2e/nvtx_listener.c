@@ -1,5 +1,5 @@
-/* A tool that listens to NVTX, by NVIDIA's own headers: a line for each call, into the file that LISTENER_FILE
-   names. With -DROCTX it is a library with the functions of roctx instead. */
+/* A tool that listens to NVTX, by NVIDIA's own headers: a line for each call, into the file that
+   LISTENER_FILE names. With -DROCTX it is a library with the functions of roctx instead. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,8 +74,11 @@ NVTX_DYNAMIC_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t table)
   unsigned count = 0;
   if (getenv("LISTENER_REFUSES") != NULL) return 0;
   if (callbacks == NULL || callbacks->struct_size < sizeof *callbacks) abort();
-  if (!callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &core, &count) || count < NVTX_CBID_CORE_SIZE) abort();
-  if (!callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &core2, &count) || count < NVTX_CBID_CORE2_SIZE) abort();
+  if (!callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &core, &count) || count < NVTX_CBID_CORE_SIZE)
+    abort();
+  if (!callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &core2, &count) ||
+      count < NVTX_CBID_CORE2_SIZE)
+    abort();
   *core[NVTX_CBID_CORE_RangePushA] = (NvtxFunctionPointer)push;
   *core[NVTX_CBID_CORE_RangePop] = (NvtxFunctionPointer)pop;
   *core[NVTX_CBID_CORE_RangeStartA] = (NvtxFunctionPointer)start;

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, MISSING, TRACES, Neurolens
+from conftest import BAD_INPUT, BINARY, MISSING, TRACES, Neurolens
 
 EXPORT = TRACES / "nsys/nsysai_mfu_2gpu_after.sqlite.gz"
 COUNTERS = TRACES / "ncu/sglang_pod_flash_attn_h800.raw.base.csv.gz"
@@ -224,6 +224,159 @@ inputs: [prompts.json]
     assert capture["workload"]["values"] == {"batch": "16"} and len(capture["workload"]["inputs"][0]["sha256"]) == 64
     labels = {label["key"]: label["value"] for label in neurolens("show", data["run_id"], "--json").data["labels"]}
     assert labels["model"] == "llama-3-8b" and labels["batch"] == "16"
+
+
+# ---- What is recorded and counted
+
+
+def test_presets_and_counters_of_ones_own(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    neurolens.deep("--nsys", "host", "--ncu", "minimal", "--metric", "lts__t_bytes.sum", "--repeats", "1")
+    assert "--trace=cuda,nvtx,osrt" in said_to(tmp_path, "nsys")
+    ncu = said_to(tmp_path, "ncu")
+    metrics = behind(ncu, "--metrics").split(",")
+    assert metrics[0] == "gpu__time_duration.sum" and metrics[-1] == "lts__t_bytes.sum" and len(metrics) < 15
+    assert "--set" not in ncu and "--section" not in ncu
+
+
+@pytest.mark.parametrize("options, words", [
+    (("--ncu", "all"), "no such preset"), (("--nsys", "all"), "no such preset"), (("--metric", "a,b"), "not the name of a counter"),
+    (("--iterations", "0"), ""), (("--html", "page.html"), "only a comparison has a page")])
+def test_what_there_is_not(stand_ins, options, words):
+    result = stand_ins().deep(*options, code=BAD_INPUT)
+    assert words in result.envelope["error"]["message"]
+
+
+SETTINGS = """
+command: [sh, -c, 'echo "$0 $1 $NEUROLENS_ITERATIONS $NEUROLENS_WARM_UP"', "{iterations}", "{warm_up}"]
+values: {iterations: 10, warm_up: 2}
+mode: deep
+top: 2
+nsys: ranges
+ncu: memory
+metrics: [lts__t_bytes.sum]
+"""
+
+
+def test_a_workload_file_says_what_deep_does(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    (tmp_path / "w.yaml").write_text(SETTINGS)
+    data = neurolens("deep", tmp_path / "w.yaml", "warm_up=3", "--repeats", "1", "--json").data
+    assert (pathlib.Path(data["artifacts"]) / "nsys/stdout.txt").read_text() == "10 3 10 3\n"
+    assert len(data["replays"]["kernels"]) == 2
+    assert "--trace=nvtx" in said_to(tmp_path, "nsys")
+    ncu = said_to(tmp_path, "ncu")
+    assert [ncu[i + 1] for i, word in enumerate(ncu) if word == "--section"] == [
+        "SpeedOfLight", "MemoryWorkloadAnalysis", "MemoryWorkloadAnalysis_Tables"]
+    assert behind(ncu, "--metrics") == "lts__t_bytes.sum"
+
+
+def test_options_count_before_the_file(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    (tmp_path / "w.yaml").write_text(SETTINGS)
+    data = neurolens("deep", tmp_path / "w.yaml", "--iterations", "7", "--mode", "light", "--nsys", "gpu", "--repeats", "1", "--json").data
+    assert [entry["pass"] for entry in data["passes"]] == ["unprofiled", "nsys"]
+    assert (pathlib.Path(data["artifacts"]) / "nsys/stdout.txt").read_text() == "7 2 7 2\n"
+    assert "--trace=cuda,nvtx" in said_to(tmp_path, "nsys")
+
+
+def test_turns_of_a_command(stand_ins):
+    data = stand_ins().deep("--iterations", "5", "--warm-up", "0", "--mode", "light", "--repeats", "1",
+                            command=["sh", "-c", "echo $NEUROLENS_ITERATIONS $NEUROLENS_WARM_UP"]).data
+    assert (pathlib.Path(data["artifacts"]) / "unprofiled-1/stdout.txt").read_text() == "5 0\n"
+
+
+# ---- Two workloads
+
+
+def test_two_workloads_in_one_command(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    (tmp_path / "w.yaml").write_text("{command: [echo, '{batch}'], values: {batch: 8}, labels: {batch: '{batch}'}}")
+    page = tmp_path / "page.html"
+    result = neurolens("deep", "compare", tmp_path / "w.yaml", tmp_path / "w.yaml", "batch=16", "--repeats", "2", "--html", page, "--json")
+    data = result.data
+    for side, batch in ((data["base"], "8"), (data, "16")):
+        assert [entry["status"] for entry in side["passes"]] == ["done"] * 3
+        assert (pathlib.Path(side["artifacts"]) / "unprofiled-1/stdout.txt").read_text() == f"{batch}\n"
+    assert data["base"]["run_id"] != data["run_id"] and sorted(neurolens.run_ids()) == sorted([data["base"]["run_id"], data["run_id"]])
+    again = neurolens("compare", data["base"]["run_id"], data["run_id"], "--json").data
+    assert data["comparison"] == again, "what compare says of the two runs"
+    assert again["base"]["runs"] == [data["base"]["run_id"]]
+    assert "flash_fwd_kernel" in page.read_text() and data["page"] == str(page)
+    assert (pathlib.Path(data["artifacts"]) / "comparison.html").read_text() == page.read_text()
+    shown = neurolens("deep", "compare", tmp_path / "w.yaml", tmp_path / "w.yaml", "--mode", "light", "--repeats", "1").out
+    assert "comparison.html" in shown and "batch" not in shown
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_a_comparison_needs_two(stand_ins, tmp_path, files):
+    (tmp_path / "w.yaml").write_text("{command: [echo]}")
+    result = stand_ins()("deep", "compare", *[tmp_path / "w.yaml"] * files, "--json", code=BAD_INPUT)
+    assert f"not {files}" in result.envelope["error"]["message"]
+
+
+# ---- The same each time?
+
+
+def checks_of(data):
+    return {check["check"]: check for check in data["determinism"]}
+
+
+def test_a_workload_that_differs_each_time(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    (tmp_path / "w.yaml").write_text("command: [sh, -c, 'date +%N; echo $$']")
+    checks = checks_of(neurolens("deep", tmp_path / "w.yaml", "--mode", "light", "--repeats", "3", "--json").data)
+    assert (checks["output"]["status"], checks["output"]["value"]) == ("open", 3)
+    assert {checks[name]["status"] for name in ("python_hash_seed", "seeds", "torch_algorithms", "clocks")} == {"absent"}
+    assert all(check["reason"] for check in checks.values())
+    (tmp_path / "w.yaml").write_text("{command: [sh, -c, 'date +%N; echo $$'], allow: {output: it prints times}}")
+    result = neurolens("deep", tmp_path / "w.yaml", "--mode", "light", "--repeats", "2", "--json")
+    output = checks_of(result.data)["output"]
+    assert (output["status"], output["reason"]) == ("allowed", "it prints times")
+    capture = json.loads((pathlib.Path(result.data["artifacts"]) / "capture.json").read_text())
+    assert capture["determinism"] == result.data["determinism"], "kept in the run"
+
+
+def test_one_run_shows_no_difference(stand_ins):
+    data = stand_ins().deep("--mode", "light", "--repeats", "1").data
+    assert checks_of(data)["output"]["status"] == "absent" and "--repeats" in checks_of(data)["output"]["reason"]
+
+
+@pytest.mark.parametrize("allow, words", [("{speed: x}", "no such check"), ("{output: ''}", "needs a reason")])
+def test_only_checks_with_a_reason_are_allowed(stand_ins, tmp_path, allow, words):
+    (tmp_path / "w.yaml").write_text(f"command: [echo]\nallow: {allow}")
+    assert words in stand_ins()("deep", tmp_path / "w.yaml", "--json", code=BAD_INPUT).envelope["error"]["message"]
+
+
+# Stands for PyTorch: what the package asks of it.
+TORCH = """
+import os, types
+__version__ = "2.9.0"
+backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(deterministic=True, benchmark=False))
+def initial_seed(): return int(os.environ.get("SEED") or os.getpid())
+def are_deterministic_algorithms_enabled(): return True
+"""
+
+
+def test_what_python_says_of_itself(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    (tmp_path / "torch.py").write_text(TORCH)
+    python = f"command: [{sys.executable}, -c, 'import neurolens, torch']\n"
+    path = f"PYTHONPATH: '{tmp_path}:{BINARY.resolve().parent.parent / 'python'}'"
+    (tmp_path / "w.yaml").write_text(python + f"environment: {{{path}, PYTHONHASHSEED: 0, SEED: 42}}")
+    checks = checks_of(neurolens("deep", tmp_path / "w.yaml", "--mode", "light", "--repeats", "2", "--json").data)
+    assert {name: checks[name]["status"] for name in ("output", "python_hash_seed", "seeds", "torch_algorithms")} == {
+        "output": "fixed", "python_hash_seed": "fixed", "seeds": "fixed", "torch_algorithms": "fixed"}
+    assert checks["seeds"]["value"] == [42] and checks["python_hash_seed"]["value"] == "0"
+    (tmp_path / "w.yaml").write_text(python + f"environment: {{{path}}}")
+    checks = checks_of(neurolens("deep", tmp_path / "w.yaml", "--mode", "light", "--repeats", "2", "--json").data)
+    assert checks["seeds"]["status"] == "open" and checks["python_hash_seed"]["status"] == "open"
+
+
+def test_a_report_that_is_none_says_nothing(stand_ins):
+    script = 'echo "[[[" > "$NEUROLENS_PROCESS_REPORT/process-1.json"; echo \'{"torch": 5}\' > "$NEUROLENS_PROCESS_REPORT/process-2.json"'
+    data = stand_ins().deep("--mode", "light", "--repeats", "2", command=["sh", "-c", script]).data
+    assert checks_of(data)["seeds"]["status"] == "absent"
 
 
 HANGS = "report(); subprocess.Popen(['sleep', '300']); print('going on', flush=True); time.sleep(300)"
@@ -508,6 +661,14 @@ def test_real_tools_without_a_gpu(real, program):
 def test_real_tools_find_no_kernels_to_replay(real, program):
     passes = by_pass(recorded(real, command=[str(program)]).data)
     assert passes["ncu"]["status"] == "not_run" and "nsys saw none" in passes["ncu"]["reason"]
+
+
+@pytest.mark.parametrize("preset", ["roofline", "minimal", "memory", "occupancy", "full"])
+def test_the_real_ncu_knows_the_presets(real, program, preset):
+    """It refuses a set or a section that it does not know, even where there are no kernels."""
+    result = recorded(real, "--kernel", "gemm", "--ncu", preset, command=[str(program)])
+    ncu = by_pass(result.data)["ncu"]
+    assert (ncu["status"], ncu["exit_code"]) == ("nothing_profiled", 0)
 
 
 def test_a_real_range_is_captured_alone(real, program):

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from conftest import BINARY, REPOSITORY, Neurolens
+from conftest import BINARY, REPOSITORY, Neurolens, need
 
 BUILD = BINARY.resolve().parent.parent
 DEPS = pathlib.Path(os.environ.get("NEUROLENS_DEPS") or REPOSITORY / ".deps")
@@ -164,6 +164,37 @@ else:
                      ("odd", "neurolens", {"name": "n", "function": "{1}", "nothing": None, "text": 'é"'})]
     lanes = neurolens.rows(result.data["run_id"], "SELECT count(DISTINCT track_id) n FROM spans WHERE name = 'decode'")
     assert lanes == [{"n": 2}]
+
+
+GENERATE = """
+import neurolens.torch, torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+torch.manual_seed(0)
+model = LlamaForCausalLM(LlamaConfig(vocab_size=64, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+                                     num_key_value_heads=2, max_position_embeddings=64)).eval()
+tokens = torch.randint(3, 64, (2, 7))
+with neurolens.torch.annotate_generate(model):
+    model.generate(tokens, max_new_tokens=4, min_new_tokens=4, do_sample=False, pad_token_id=0)
+    model.generate(tokens, max_new_tokens=2, min_new_tokens=2, do_sample=False, pad_token_id=0, prefill_chunk_size=4)
+model.generate(tokens, max_new_tokens=2, do_sample=False, pad_token_id=0)
+"""
+
+
+@needs_extension
+def test_phases_of_a_real_model(tmp_path):
+    """Made here, with weights by chance; what is generated behind the context is not marked."""
+    python = need("transformers")
+    neurolens = Neurolens(tmp_path / "ledger", {"PYTHONPATH": str(BUILD / "python"), "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)})
+    (tmp_path / "program.py").write_text(GENERATE)
+    result = neurolens("record", "--json", "--", python, tmp_path / "program.py", timeout=600)
+    assert result.data["workload"]["exit_code"] == 0, result.err
+    run = result.data["run_id"]
+    prefill = ("LLM@prefill", "neurolens", {"batch": 2, "tokens": 7})
+    chunks = [("LLM@prefill", "neurolens", {"batch": 2, "tokens": tokens}) for tokens in (4, 3)]
+    steps = [("LLM@decode_step", "neurolens", {"step": step, "batch": 2, "tokens": 1}) for step in range(3)]
+    assert spans_of(neurolens, run) == [prefill, *steps, *chunks, steps[0]]
+    assert neurolens("analyze", run, "--window", "decode_step", "--json").data["window"]["end_ns"] > 0
 
 
 def nsys_of(made, tmp_path, *command):

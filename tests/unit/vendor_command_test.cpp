@@ -37,6 +37,8 @@ NvtxRange range(const std::string& text) {
 TEST(NvtxRange, EachToolHasItsOwnOrder) {
   EXPECT_EQ(range("LLM@prefill"), (NvtxRange{"LLM", "prefill"}));
   EXPECT_EQ(range("step 1"), (NvtxRange{"", "step 1"}));
+  EXPECT_EQ(range("@LLM@decode_step"), (NvtxRange{"", "LLM@decode_step"}));
+  EXPECT_EQ(nsys_range(range("@LLM@decode_step")), "LLM\\@decode_step");
   EXPECT_EQ(nsys_range(range("LLM@prefill")), "prefill@LLM");
   EXPECT_EQ(ncu_range(range("LLM@prefill")), "LLM@prefill/");
   EXPECT_EQ(nsys_range(range("step")), "step");
@@ -46,7 +48,7 @@ TEST(NvtxRange, EachToolHasItsOwnOrder) {
 TEST(NvtxRange, WhatMeansSomethingToAToolIsEscaped) {
   EXPECT_EQ(ncu_range(range("A@b/c[0],*")), R"(A@b\/c\[0\]\,\*/)");
   EXPECT_EQ(nsys_range(range("A@b@c")), R"(b\@c@A)");
-  for (const char* text : {"", "A@", "@b", "a\nb"}) {
+  for (const char* text : {"", "A@", "@", "a\nb"}) {
     const auto parsed = parse_nvtx_range(text);
     EXPECT_TRUE(!parsed && parsed.error().code == ErrorCode::kBadInput) << text;
   }
@@ -74,7 +76,8 @@ TEST(NsysCommand, AnOldVersionGetsNoOptionThatItDoesNotKnow) {
 }
 
 TEST(NcuCommand, SomeLaunchesOfSomeKernels) {
-  NcuOptions options{"/tmp/ncu.csv", {"gemm", "flash_fwd"}, 40, 12, range("LLM@decode")};
+  NcuOptions options{"/tmp/ncu.csv",      {"gemm", "flash_fwd"}, 40, 12,
+                     range("LLM@decode"), *find_ncu_preset("")};
   EXPECT_EQ(ncu_command(kNcu2022, options), (Words{"/opt/ncu",
                                                    "--target-processes",
                                                    "all",
@@ -103,6 +106,41 @@ TEST(NcuCommand, SomeLaunchesOfSomeKernels) {
   EXPECT_EQ(behind(ncu_command(kNcu2020, options), "--units"), "base");
   options.range.reset();
   EXPECT_FALSE(has(ncu_command(kNcu2022, options), "--nvtx"));
+}
+
+TEST(NcuCommand, APresetWithCountersOfOnesOwn) {
+  NcuOptions options{"r", {"gemm"}, 0, 1, {}, *find_ncu_preset("minimal")};
+  options.preset.metrics.push_back("lts__t_bytes.sum");
+  const Words words = ncu_command(kNcu2022, options);
+  EXPECT_FALSE(has(words, "--set") || has(words, "--section"));
+  EXPECT_TRUE(behind(words, "--metrics").starts_with("gpu__time_duration.sum,launch__grid_size,"));
+  EXPECT_TRUE(behind(words, "--metrics").ends_with(",dram__bytes_write.sum,lts__t_bytes.sum"));
+}
+
+TEST(ToolPresets, EachCountsSomething) {
+  for (const char* name : {"roofline", "minimal", "memory", "occupancy", "full"}) {
+    const auto preset = find_ncu_preset(name);
+    ASSERT_TRUE(preset) << name;
+    EXPECT_EQ(preset->name, name);
+    EXPECT_FALSE(preset->set.empty() && preset->sections.empty() && preset->metrics.empty()) << name;
+    for (const std::string& metric : preset->metrics) EXPECT_TRUE(is_counter_name(metric)) << metric;
+  }
+  for (const char* name : {"gpu", "host", "libraries", "ranges"}) {
+    const auto preset = find_nsys_preset(name);
+    EXPECT_TRUE(preset && preset->name == name && !preset->trace.empty()) << name;
+  }
+  EXPECT_EQ(find_nsys_preset("")->trace, "cuda,nvtx");
+  const auto unknown = find_ncu_preset("all");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(unknown.error().hint.find("roofline, minimal"), std::string::npos);
+}
+
+TEST(ToolPresets, CountersAreNamesAndNothingElse) {
+  for (const char* name : {"sm__cycles_active.avg", "TensorActive:0", "SQ_WAVES"})
+    EXPECT_TRUE(is_counter_name(name));
+  for (const char* name : {"", ".sum", "a,b", "a b", "regex:^a$", "-o", "a\nb"})
+    EXPECT_FALSE(is_counter_name(name)) << name;
 }
 
 TEST(NcuCommand, NamesMatchAsAWholeAndOnlyThemselves) {

@@ -45,6 +45,32 @@ TEST(WorkloadFile, OverridesReplaceValuesOrArePassedOn) {
             (Words{"optimizer.lr=1e-3", "note=a=b"}));
 }
 
+TEST(WorkloadFile, WhatDeepIsToDo) {
+  const Workload workload = parsed(
+      "{command: [run], values: {n: 7}, mode: light, top: '{n}', nsys: host, ncu: minimal, metrics: "
+      "[dram__bytes.sum], "
+      "allow: {seeds: drawn by the device}}");
+  EXPECT_EQ(workload.mode, "light");
+  EXPECT_EQ(workload.top, 7);
+  EXPECT_EQ(workload.nsys, "host");
+  EXPECT_EQ(workload.ncu, "minimal");
+  EXPECT_EQ(workload.metrics, Words{"dram__bytes.sum"});
+  EXPECT_EQ(workload.allow.at("seeds"), "drawn by the device");
+}
+
+TEST(WorkloadFile, TurnsAreValuesAndVariables) {
+  const std::string text = "{command: [run, '{iterations}', '{warm_up}'], values: {iterations: 10}}";
+  auto workload = parse_workload(text, "w.yaml", {"iterations=20"}, {"warm_up=3"});
+  ASSERT_TRUE(workload && pass_turns_on(*workload));
+  EXPECT_EQ(workload->command, (Words{"run", "20", "3"}));
+  EXPECT_EQ(workload->environment, (Words{"NEUROLENS_ITERATIONS=20", "NEUROLENS_WARM_UP=3"}));
+  for (const char* bad : {"iterations=0", "iterations=many", "iterations=", "warm_up=-1", "warm_up=1.5"}) {
+    auto wrong = parse_workload(text, "w.yaml", {}, {bad});
+    ASSERT_TRUE(wrong);
+    EXPECT_FALSE(pass_turns_on(*wrong)) << bad;
+  }
+}
+
 TEST(WorkloadFile, AValueIsNeverReadAgain) {
   const Workload workload = parsed("{command: [run, '{a}'], values: {a: 1, b: 2}}", {"a={b}"});
   EXPECT_EQ(workload.command[1], "{b}");
@@ -59,6 +85,9 @@ TEST(WorkloadFile, FaultsNameTheLine) {
       {"command: []", "no command"},
       {"command:\n  - [a]", "w.yaml:2: an item of command must be a text"},
       {"command: [run]\nmodel: x", "w.yaml:2: unknown key: model"},
+      {"command: [run]\nmode: quick", "w.yaml:2: mode is"},
+      {"command: [run]\ntop: 0", "w.yaml:2: top is"},
+      {"command: [run]\nmetrics: ['a,b']", "w.yaml:2: not the name of a counter"},
       {"command: [run]\nrange: 'A@'", "w.yaml:2: not a range"},
       {"command: [run]\nphases: {warm_up: x}", "w.yaml:2: phases are"},
       {"command: [run]\nenvironment: {'A=B': x}", "w.yaml:2: not a variable"},

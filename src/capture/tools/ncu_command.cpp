@@ -12,6 +12,15 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+/// Without any of these the tool would count its own choice.
+void add_preset(std::vector<std::string>& command, const NcuPreset& preset) {
+  if (!preset.set.empty()) command.insert(command.end(), {"--set", preset.set});
+  for (const std::string& section : preset.sections) command.insert(command.end(), {"--section", section});
+  std::string metrics;
+  for (const std::string& metric : preset.metrics) metrics += (metrics.empty() ? "" : ",") + metric;
+  if (!metrics.empty()) command.insert(command.end(), {"--metrics", metrics});
+}
+
 }  // namespace
 
 std::string one_of(const std::vector<std::string>& texts) {
@@ -25,21 +34,12 @@ std::string exactly_one_of(const std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> ncu_command(const VendorTool& ncu, const NcuOptions& options) {
-  std::vector<std::string> command = {ncu.path,
-                                      "--target-processes",
-                                      "all",
-                                      "--set",
-                                      "roofline",
-                                      "--section",
-                                      "SpeedOfLight",
-                                      "--kernel-name-base",
-                                      "function",
-                                      "--kernel-name",
-                                      "regex:" + exactly_one_of(options.functions),
-                                      "--launch-skip",
-                                      std::to_string(options.skip),
-                                      "--launch-count",
-                                      std::to_string(options.count)};
+  std::vector<std::string> command = {ncu.path, "--target-processes", "all"};
+  add_preset(command, options.preset);
+  command.insert(
+      command.end(),
+      {"--kernel-name-base", "function", "--kernel-name", "regex:" + exactly_one_of(options.functions),
+       "--launch-skip", std::to_string(options.skip), "--launch-count", std::to_string(options.count)});
   if (options.range) command.insert(command.end(), {"--nvtx", "--nvtx-include", ncu_range(*options.range)});
   command.insert(command.end(), {"--csv", "--page", "raw"});
   command.emplace_back(knows_option(ncu, "--print-units") ? "--print-units" : "--units");

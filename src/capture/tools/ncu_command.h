@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture/tools/nvtx_range.h"
+#include "capture/tools/tool_presets.h"
 #include "capture/tools/vendor_tool.h"
 
 namespace nl::capture {
@@ -16,6 +17,7 @@ struct NcuOptions {
   int64_t skip = 0;                         ///< so many launches of them
   int64_t count = 1;                        ///< and replay the next so many
   std::optional<NvtxRange> range = {};      ///< only launches inside such ranges
+  NcuPreset preset = {};                    ///< what is counted
 };
 
 /// The program stands behind it. Kernels are chosen by whole names, so that none is replayed whose name only

@@ -24,9 +24,9 @@ Result<NvtxRange> parse_nvtx_range(std::string_view text) {
   range.name = text.substr(at == std::string_view::npos ? 0 : at + 1);
   const bool printable =
       std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; });
-  if (range.name.empty() || !printable || (at != std::string_view::npos && range.domain.empty()))
+  if (range.name.empty() || !printable)
     return Error{ErrorCode::kBadInput, "not a range: " + std::string(text),
-                 "write DOMAIN@RANGE, or RANGE for a range of the default domain"};
+                 "write DOMAIN@RANGE, or RANGE or @RANGE for a range of the default domain"};
   return range;
 }
 

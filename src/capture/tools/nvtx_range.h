@@ -17,7 +17,8 @@ struct NvtxRange {
   bool operator==(const NvtxRange&) const = default;
 };
 
-/// bad_input if there is no name, or a control character in it.
+/// @RANGE is of the default domain, too, for names with an @. bad_input if there is no name, or a control
+/// character in it.
 Result<NvtxRange> parse_nvtx_range(std::string_view text);
 
 /// RANGE@DOMAIN, of the default domain RANGE.

@@ -7,6 +7,7 @@
 
 #include "analyze/names/taxonomy.h"
 #include "base/files.h"
+#include "ops/capture/determinism.h"
 #include "ops/import/import_file.h"
 #include "stats/sample.h"
 #include "store/ledger.h"
@@ -45,11 +46,13 @@ class DeepRunner {
 
   capture::PassOptions options_for(const std::string& folder) const {
     capture::PassOptions options;
+    const std::string reports = artifacts_ + "/" + folder;
     options.command = plan_.workload.command;
     options.folder = plan_.workload.folder;
     options.surroundings = context_.environment;
     options.environment = plan_.workload.environment;
-    options.artifacts = artifacts_ + "/" + folder;
+    options.environment.push_back(kProcessReportVariable + ("=" + reports));
+    options.artifacts = reports;
     options.budget = plan_.budget;
     options.cancelled = context_.cancelled;
     return options;
@@ -69,7 +72,9 @@ class DeepRunner {
     std::vector<int64_t> wall, cpu;
     for (int64_t i = 0; i < plan_.repeats; i++) {
       context_.progress({fmt::format("without a tool, {} of {}", i + 1, plan_.repeats), 0});
-      NL_TRY(const auto time, run_once(fmt::format("unprofiled-{}", i + 1)));
+      const std::string folder = fmt::format("unprofiled-{}", i + 1);
+      NL_TRY(const auto time, run_once(folder));
+      result_.folders.push_back(artifacts_ + "/" + folder);
       add_iteration("unprofiled", time);
       wall.push_back(time.wall_ns);
       cpu.push_back(time.cpu_ns);
@@ -173,6 +178,7 @@ class DeepRunner {
     const std::string folder = artifacts_ + "/" + tool.pass();
     const auto command = tool.command(folder, choice_);
     NL_TRY(const auto pass, run_under(tool.pass(), command));
+    result_.folders.push_back(folder);
     Verdict verdict = tool.judge(pass, folder);
     if (verdict.has_records) {
       const auto fine = read_records(tool, folder);

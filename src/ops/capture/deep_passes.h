@@ -32,6 +32,7 @@ struct DeepPasses {
   nlohmann::json iterations = nlohmann::json::array();  ///< as capture.json has them
   nlohmann::json replays = nullptr;                     ///< replay_choice_json
   std::vector<std::string> sources = {};                ///< what can be imported
+  std::vector<std::string> folders = {};                ///< of all passes that were run
   std::vector<std::string> warnings = {};
 };
 

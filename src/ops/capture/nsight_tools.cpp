@@ -63,10 +63,11 @@ class Nsys final : public DeepTool {
 class Ncu final : public DeepTool {
  public:
   Ncu(capture::VendorTool program, const NsightOptions& options)
-      : DeepTool("ncu", std::move(program)), range_(options.range) {}
+      : DeepTool("ncu", std::move(program)), preset_(options.preset), range_(options.range) {}
 
   std::vector<std::string> command(const std::string& folder, const ReplayChoice& choice) const override {
     capture::NcuOptions options;
+    options.preset = preset_;
     options.log = log_in(folder);
     for (const auto& kernel : choice.replayed) options.functions.push_back(kernel.function);
     options.skip = choice.skip;
@@ -95,6 +96,7 @@ class Ncu final : public DeepTool {
  private:
   static std::string log_in(const std::string& folder) { return folder + "/counters.csv"; }
 
+  capture::NcuPreset preset_;
   std::optional<capture::NvtxRange> range_;
 };
 

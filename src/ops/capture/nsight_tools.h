@@ -5,6 +5,7 @@
 #include <string>
 
 #include "capture/tools/nvtx_range.h"
+#include "capture/tools/tool_presets.h"
 #include "ops/capture/deep_tool.h"
 
 namespace nl::ops {
@@ -12,6 +13,7 @@ namespace nl::ops {
 struct NsightOptions {
   bool counters = true;
   std::string trace = "cuda,nvtx";
+  capture::NcuPreset preset = {};  ///< what is counted
   std::optional<capture::NvtxRange> range = {};
 };
 

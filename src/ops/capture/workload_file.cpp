@@ -1,10 +1,12 @@
 #include "ops/capture/workload_file.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "base/files.h"
 #include "base/yaml.h"
+#include "capture/tools/tool_presets.h"
 #include "model/labels.h"
 
 namespace nl::ops {
@@ -13,7 +15,7 @@ namespace {
 constexpr int64_t kMaxBytes = 64 * 1024;
 constexpr char kHint[] =
     "a workload has command: [program, argument, ...], and may have folder, environment, values, labels, "
-    "range, phases and inputs; see docs/guides/deep.md";
+    "range, phases, inputs, mode, top, nsys, ncu, metrics and allow; see docs/guides/deep.md";
 
 constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
 constexpr char kLettersAndDigits[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
@@ -23,10 +25,18 @@ bool is_word(const std::string& text) {
          text.find_first_not_of(kLettersAndDigits) == std::string::npos;
 }
 
+std::optional<int64_t> whole_number(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 class WorkloadReader {
  public:
-  WorkloadReader(const std::string& name, const std::vector<std::string>& overrides)
-      : name_(name), overrides_(overrides) {}
+  WorkloadReader(const std::string& name, const std::vector<std::string>& overrides,
+                 const std::vector<std::string>& set)
+      : name_(name), overrides_(overrides), set_(set) {}
 
   Result<Workload> read(const YamlNode& root) {
     if (!root.is_map()) return fault(root.line, "a mapping is expected");
@@ -103,6 +113,8 @@ class WorkloadReader {
         value->second = text.substr(equals + 1);
       }
     }
+    for (const std::string& text : set_)
+      workload_.values[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
     return {};
   }
 
@@ -115,6 +127,12 @@ class WorkloadReader {
     if (key == "command") return assign(workload_.command, filled_list(value, key));
     if (key == "inputs") return assign(workload_.inputs, filled_list(value, key));
     if (key == "folder") return assign(workload_.folder, filled(value, key));
+    if (key == "nsys") return assign(workload_.nsys, filled(value, key));
+    if (key == "ncu") return assign(workload_.ncu, filled(value, key));
+    if (key == "mode") return take_mode(value);
+    if (key == "top") return take_top(value);
+    if (key == "metrics") return take_metrics(value);
+    if (key == "allow") return assign(workload_.allow, filled_map(value, key));
     return fault(line, "unknown key: " + key.substr(0, 64));
   }
 
@@ -154,6 +172,29 @@ class WorkloadReader {
     return {};
   }
 
+  Result<void> take_mode(const YamlNode& node) {
+    NL_TRY(workload_.mode, filled(node, "mode"));
+    if (workload_.mode == "light" || workload_.mode == "deep") return {};
+    return fault(node.line, "mode is light or deep");
+  }
+
+  Result<void> take_top(const YamlNode& node) {
+    NL_TRY(const std::string text, filled(node, "top"));
+    const auto top = whole_number(text);
+    if (!top || *top < 1 || *top > 100) return fault(node.line, "top is a number from 1 to 100");
+    workload_.top = *top;
+    return {};
+  }
+
+  Result<void> take_metrics(const YamlNode& list) {
+    NL_TRY(workload_.metrics, filled_list(list, "metrics"));
+    for (const std::string& name : workload_.metrics) {
+      if (!capture::is_counter_name(name))
+        return fault(list.line, "not the name of a counter: " + name.substr(0, 64));
+    }
+    return {};
+  }
+
   Result<void> take_range(const YamlNode& node) {
     NL_TRY(const std::string text, filled(node, "range"));
     auto range = capture::parse_nvtx_range(text);
@@ -164,6 +205,7 @@ class WorkloadReader {
 
   const std::string& name_;
   const std::vector<std::string>& overrides_;
+  const std::vector<std::string>& set_;
   std::vector<std::string> passed_on_;
   Workload workload_;
 };
@@ -171,15 +213,17 @@ class WorkloadReader {
 }  // namespace
 
 Result<Workload> parse_workload(const std::string& text, const std::string& name,
-                                const std::vector<std::string>& overrides) {
+                                const std::vector<std::string>& overrides,
+                                const std::vector<std::string>& set) {
   NL_TRY(const YamlNode root, parse_yaml(text, name));
-  return WorkloadReader(name, overrides).read(root);
+  return WorkloadReader(name, overrides, set).read(root);
 }
 
 Result<Workload> read_workload(const Environment& surroundings, const std::string& path,
-                               const std::vector<std::string>& overrides) {
+                               const std::vector<std::string>& overrides,
+                               const std::vector<std::string>& set) {
   NL_TRY(const std::string text, read_small_file(path, kMaxBytes));
-  NL_TRY(Workload workload, parse_workload(text, path, overrides));
+  NL_TRY(Workload workload, parse_workload(text, path, overrides, set));
   std::error_code failed;
   const auto beside = std::filesystem::path(surroundings.absolute(path)).parent_path();
   workload.folder = (beside / workload.folder).lexically_normal().string();
@@ -187,6 +231,25 @@ Result<Workload> read_workload(const Environment& surroundings, const std::strin
   if (!std::filesystem::is_directory(workload.folder, failed))
     return Error{ErrorCode::kNotFound, "no such folder: " + workload.folder};
   return workload;
+}
+
+Result<void> pass_turns_on(Workload& workload) {
+  constexpr int64_t kMost = 1'000'000'000;
+  constexpr struct {
+    const char* value;
+    const char* variable;
+    int64_t least;
+  } kTurns[] = {{"iterations", "NEUROLENS_ITERATIONS", 1}, {"warm_up", "NEUROLENS_WARM_UP", 0}};
+  for (const auto& turns : kTurns) {
+    const auto value = workload.values.find(turns.value);
+    if (value == workload.values.end()) continue;
+    const auto number = whole_number(value->second);
+    if (!number || *number < turns.least || *number > kMost)
+      return Error{ErrorCode::kBadInput, std::string(turns.value) + " is a number from " +
+                                             std::to_string(turns.least) + ", not: " + value->second};
+    workload.environment.push_back(turns.variable + ("=" + value->second));
+  }
+  return {};
 }
 
 bool names_workload_file(const std::string& word) {
