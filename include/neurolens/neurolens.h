@@ -514,9 +514,9 @@ class Name {
   /// The domain of NVTX.
   void* nvtx_domain(neurolens_tools& tools) {
     if (domain_[0] == '\0') return nullptr;
-    void* known = nvtx_domain_.load(std::memory_order_relaxed);
+    void* known = nvtx_domain_.load(std::memory_order_acquire);
     if (known == nullptr)
-      nvtx_domain_.store(known = neurolens_nvtx_domain(&tools, domain_), std::memory_order_relaxed);
+      nvtx_domain_.store(known = neurolens_nvtx_domain(&tools, domain_), std::memory_order_release);
     return known;
   }
   const char* text() const { return text_; }

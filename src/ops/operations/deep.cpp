@@ -135,7 +135,7 @@ Result<Workload> workload_of(const Environment& surroundings, const std::vector<
   NL_CHECK(pass_turns_on(workload));
   NL_CHECK(check_allowed(workload));
   workload.mode = parameters.value("mode", workload.mode);
-  if (parameters.contains("top")) workload.top = parameters["top"];
+  if (parameters.contains("top")) workload.top = parameters["top"].get<int64_t>();
   workload.nsys = parameters.value("nsys", workload.nsys);
   workload.ncu = parameters.value("ncu", workload.ncu);
   for (const std::string& name : parameters.value("metric", std::vector<std::string>())) {
