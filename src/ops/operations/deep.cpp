@@ -77,7 +77,7 @@ constexpr char kParameters[] = R"json({
              "description": "write the page of a comparison to this file, too"}
   }})json";
 
-constexpr char kResult[] = R"({
+constexpr char kResult[] = R"json({
   "type": "object", "required": ["run_id", "passes", "replays", "determinism", "artifacts", "reports"],
   "properties": {
     "run_id": {"type": "string"},
@@ -87,21 +87,12 @@ constexpr char kResult[] = R"({
     "replays": {"type": ["object", "null"], "description": "kernels that were replayed or left out, and which launches"},
     "determinism": {"type": "array",
                     "description": "whether the workload does the same each time: output, python_hash_seed, seeds, torch_algorithms, cudnn, cublas_workspace, clocks, each with status (fixed, open, allowed with a reason, absent with a reason)",
-               "items" : {
-  "type" : "object", "required" : [ "check", "status" ]
-}
-}
-,
-    "artifacts"
-    : {"type" : "string", "description" : "folder with a folder for each pass, capture.json and the reports"},
-      "reports" : {"type" : "array", "items" : {"type" : "string"}},
-                  "base" : {"type" : "object", "description" : "the same of the base, of a comparison"},
-                           "comparison" : {"type" : "object", "description" : "the answer of compare"},
-                                          "page" : {
-  "type" : "string", "description" : "the comparison as a page"
-}
-}
-})";
+                    "items": {"type": "object", "required": ["check", "status"]}},
+    "artifacts": {"type": "string", "description": "folder with a folder for each pass, capture.json and the reports"},
+    "reports": {"type": "array", "items": {"type": "string"}},
+    "base": {"type": "object", "description": "the same of the base, of a comparison"},
+    "comparison": {"type": "object", "description": "the answer of compare"},
+    "page": {"type": "string", "description": "the comparison as a page"}}})json";
 
 // ---- What is wanted
 
