@@ -413,6 +413,61 @@ def test_names_of_a_file_are_only_text_on_the_page(lab):
     assert "<img" not in (lab.folder / "page.html").read_text()
 
 
+# ---- Since when, and what can be told apart
+
+# Prints a time of its own, with noise that the process's number decides.
+NOISY = "awk -v s=$$ 'BEGIN {srand(s); printf \"time_ms=%%f\\n\", %s * (1 + (rand() - 0.5) * 0.04)}'\n"
+
+ONE = """
+targets:
+  - name: w
+    seed: 1
+    time: printed time_ms
+    baseline: {command: [sh, work.sh]}
+    variants: {same: {command: [sh, work.sh]}}
+"""
+
+
+def git(folder, *words):
+    subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_bisect_finds_the_revision_and_leaves_the_checkout_alone(lab):
+    lab.write(ONE)
+    git(lab.folder, "init", "-q", ".")
+    for i in range(1, 13):
+        (lab.folder / "work.sh").write_text(f"# {i}\n" + NOISY % (112 if i >= 9 else 100))
+        git(lab.folder, "add", "-A")
+        git(lab.folder, "commit", "-qm", f"step {i}")
+    (lab.folder / "work.sh").write_text("echo not committed\n")
+    result = lab("bisect", "--json", "--good", "HEAD~11", "--bad", "HEAD")
+    assert [suspect["name"].split(" ", 1)[1] for suspect in result.data["suspects"]] == ["step 9"], result
+    assert result.data["runs"] > 0 and result.code == 0
+    assert (lab.folder / "work.sh").read_text() == "echo not committed\n"
+    again = lab("bisect", "--json", "--good", "HEAD~3", "--bad", "HEAD")
+    assert again.code == GATE_FAILED and again.data["suspects"] == []  # both ends are slow
+
+
+def test_bisect_over_a_list_of_configurations(lab):
+    (lab.folder / "bench.yaml").write_text(ONE.replace("work.sh]", "work.sh, '{}']", 1))
+    script = lab.folder / "work.sh"
+    script.write_text("base=100\ncase $1 in v4|v5) base=120;; esac\n" + NOISY % "'$base'")
+    lab.write((lab.folder / "bench.yaml").read_text().replace("work.sh, ", f"{script}, "))
+    result = lab("bisect", "--json", "--points", "v1", "v2", "v3", "v4", "v5")
+    assert [suspect["name"] for suspect in result.data["suspects"]] == ["v4"], result
+
+
+def test_audit_says_what_this_machine_can_tell_apart(lab):
+    lab.write(ONE)
+    (lab.folder / "work.sh").write_text(NOISY % 100)
+    result = lab("audit", "--json", "--pairs", "16")
+    noise = result.data["noise"]
+    assert noise["pairs"] == 16 and 0.001 < noise["spread"] < 0.05
+    floors = [row["floor"] for row in noise["by_runs"]]
+    assert floors == sorted(floors, reverse=True) and all(floor > 0 for floor in floors)
+    assert lab("audit", "--json", "--pairs", "3").code == BAD_INPUT
+
+
 # ---- Models
 
 
