@@ -1,30 +1,21 @@
 #pragma once
 // MachineLock: the right to use this machine, or one of its devices, alone or beside others. Everybody who
 // measures on the machine takes it, whichever user they are, so that two measurements do not disturb each
-// other. It is a lock (flock) on a file that says who holds it; it ends with its process. It binds only those
-// who ask for it.
+// other. It is a NamedLock on a file of the machine; it ends with its process. It binds only those who ask
+// for it.
 
 #include <chrono>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/result.h"
+#include "lab/machine/named_lock.h"
 
 namespace nl::lab {
 
 inline constexpr const char* kWholeMachine = "machine";
-
-enum class Use { kShared, kAlone };
-
-struct LockHolder {
-  std::string user;
-  std::string purpose;  ///< such as "bench resnet"
-  int64_t pid = 0;
-  int64_t since_unix_ns = 0;
-};
 
 class MachineLock {
  public:
@@ -35,13 +26,8 @@ class MachineLock {
   /// Who has the device or the machine in use now, as far as they said; absent if nobody has.
   static std::optional<LockHolder> holder(const Environment& surroundings, const std::string& device);
 
-  MachineLock(MachineLock&& other) noexcept : files_(std::exchange(other.files_, {})) {}
-  MachineLock& operator=(MachineLock&&) = delete;
-  ~MachineLock();
-
  private:
-  explicit MachineLock(std::vector<int> files) : files_(std::move(files)) {}
-  std::vector<int> files_;
+  std::vector<NamedLock> locks_;
 };
 
 /// Letters, digits, '-' and '_', at most 40.
