@@ -123,6 +123,14 @@ void add_option(CLI::App& command, const std::string& name, const json& property
   }
 }
 
+/// The parameter that takes the words of another program's command line; empty if there is none.
+std::string command_parameter(const json& schema) {
+  for (const auto& [name, property] : schema["properties"].items()) {
+    if (property.contains("x-behind-dashes")) return name;
+  }
+  return {};
+}
+
 /// Positionals in their order, then the rest by name.
 void add_parameters(CLI::App& command, const json& schema, RawValues& values) {
   std::map<int, std::string> positionals;
@@ -130,10 +138,12 @@ void add_parameters(CLI::App& command, const json& schema, RawValues& values) {
     if (property.contains("x-positional")) positionals[property["x-positional"].get<int>()] = name;
   }
   for (const auto& [order, name] : positionals) {
-    add_option(command, name, schema["properties"][name], requires_member(schema, name), values[name]);
+    // What stands behind -- comes later, see with_command; the door sees to it that it is there.
+    const bool is_required = requires_member(schema, name) && name != command_parameter(schema);
+    add_option(command, name, schema["properties"][name], is_required, values[name]);
   }
   for (const auto& [name, property] : schema["properties"].items()) {
-    if (!property.contains("x-positional"))
+    if (!property.contains("x-positional") && !property.contains("x-behind-dashes"))
       add_option(command, name, property, requires_member(schema, name), values[name]);
   }
 }
@@ -178,6 +188,15 @@ Result<json> parameters_of(const RawValues& values, const json& schema) {
     }
   }
   return out;
+}
+
+/// The words behind --, byte for byte: the parser would take "[a,b]" for a list.
+json with_command(json parameters, const json& schema, const std::vector<std::string>& words) {
+  if (words.empty()) return parameters;
+  json& command = parameters[command_parameter(schema)];
+  if (command.is_null()) command = json::array();
+  for (const std::string& word : words) command.push_back(word);
+  return parameters;
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -242,7 +261,13 @@ class Call {
     // `record -- program < prompts` must work as without us. A terminal is not passed on: it stays ours, and
     // so does Ctrl-C.
     if (::isatty(STDIN_FILENO) == 0) context_.workload_input = STDIN_FILENO;
-    if (!global.quiet) context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
+    if (global.quiet) return;
+    context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
+    context_.picture = [this](const std::vector<std::string>& lines) { return picture_.show(lines); };
+    context_.say = [this](const std::string& line) {
+      wipe();
+      nl::cli::say("{}\n", line);
+    };
   }
 
   int run(const Operation& operation, const json& given, bool with_next) {
@@ -256,7 +281,7 @@ class Call {
       return run_remote(operation, parameters, raw_rows ? bytes : write_to_terminal);
     if (!global_.json && raw_rows) context_.bytes = bytes;
     auto outcome = ops::call(operation.name, parameters, context_);
-    bar_.clear();
+    wipe();
     if (!outcome && interrupted != 0) return stopped();
     if (!outcome) return fail(operation.name, outcome.error());
     const bool is_page = raw_rows && operation.stream == ops::Stream::kPage;  // it was written already
@@ -307,6 +332,11 @@ class Call {
     return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});
   }
 
+  void wipe() {
+    bar_.clear();
+    picture_.clear();
+  }
+
   static int stopped() {
     say("neurolens: interrupted\n");
     return kExitInterrupted;
@@ -346,6 +376,7 @@ class Call {
 
   const GlobalOptions global_;
   ProgressBar bar_;
+  LivePicture picture_;
   store::SqlWorkers sql_workers_{store::SqlWorkersOptions{
       .ready = 0,
       .at_once = 1,
@@ -563,10 +594,13 @@ int run_file(CommandLine& line, const std::string& typed) {
   return kExitUsage;
 }
 
-int run_command(const Command& command, const GlobalOptions& global, const std::string& typed) {
+int run_command(const Command& command, const GlobalOptions& global, const std::string& typed,
+                const std::vector<std::string>& behind_dashes) {
   Call call(global, typed);
-  auto parameters = parameters_of(command.values, ops::parameters_schema(*command.operation));
+  const json& schema = ops::parameters_schema(*command.operation);
+  auto parameters = parameters_of(command.values, schema);
   if (!parameters) return call.fail(command.operation->name, parameters.error());
+  *parameters = with_command(*std::move(parameters), schema, behind_dashes);
   const bool is_view =
       command.operation->name == "view" && !global.json && !remote::is_address(ledger_of(global));
   if (is_view && is_served(*parameters)) return call.serve_pages(*parameters);
@@ -605,20 +639,34 @@ std::vector<char*> with_push(int argc, char** argv) {
   return words;
 }
 
+/// Takes the words behind -- out of the list, if the verb runs another program.
+std::vector<std::string> take_command(std::vector<char*>& words, const std::string& verb) {
+  const Operation* const operation = ops::find_operation(verb);
+  if (operation == nullptr || command_parameter(ops::parameters_schema(*operation)).empty()) return {};
+  const auto dashes = std::find_if(words.begin(), words.end(),
+                                   [](const char* word) { return std::string_view(word) == "--"; });
+  if (dashes == words.end()) return {};
+  std::vector<std::string> command(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+  return command;
+}
+
 int parse_and_run(int argc, char** given) {
   std::vector<char*> words = with_push(argc, given);
+  const std::string word = first_word(argc, words.data());
+  const std::string typed = joined(argc, words.data());
+  const std::vector<std::string> command_words = take_command(words, word);
+  argc = static_cast<int>(words.size());
   char** const argv = words.data();
-  const std::string word = first_word(argc, argv);
   CommandLine line(!word.empty() && !is_verb(word), word);
   try {
     line.app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return end_of_parsing(line, e, word, wants_json(argc, argv));
   }
-  const std::string typed = joined(argc, argv);
   if (line.opens_file) return run_file(line, typed);
   for (const auto& command : line.commands) {
-    if (command->app->parsed()) return run_command(*command, line.global, typed);
+    if (command->app->parsed()) return run_command(*command, line.global, typed, command_words);
   }
   if (line.completion->parsed()) return print(completion_script(line.shell));
   if (line.serve->parsed()) return run_serve(line);

@@ -14,7 +14,7 @@ std::string flags_of(const ops::Operation& operation) {
   std::string flags;
   const auto& schema = ops::parameters_schema(operation);
   for (const auto& [name, property] : schema["properties"].items()) {
-    if (property.contains("x-positional")) continue;
+    if (property.contains("x-positional") || property.contains("x-behind-dashes")) continue;
     flags += flag_name(name) + " ";
   }
   if (ops::has_budget(operation)) flags += "--brief ";
@@ -65,7 +65,7 @@ std::string fish_script() {
                        operation->summary);
     const auto& schema = ops::parameters_schema(*operation);
     for (const auto& [name, property] : schema["properties"].items()) {
-      if (property.contains("x-positional")) continue;
+      if (property.contains("x-positional") || property.contains("x-behind-dashes")) continue;
       const std::string flag = flag_name(name).substr(2);
       std::string help = property.value("description", "");
       std::replace(help.begin(), help.end(), '\'', ' ');

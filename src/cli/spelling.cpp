@@ -69,7 +69,8 @@ std::string spelled(const SuggestedCall& call) {
   const json& properties = ops::parameters_schema(*ops::find_operation(call.operation))["properties"];
   for (const auto& [name, value] : parameters.items()) {
     const json& property = properties.at(name);
-    line += property.contains("x-positional") ? argument(value, property) : option(name, value, property);
+    const bool is_argument = property.contains("x-positional") || property.contains("x-behind-dashes");
+    line += is_argument ? argument(value, property) : option(name, value, property);
   }
   return line;
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/safe_text.h"
 #include "ops/text/text.h"
 
 namespace nl::cli {
@@ -81,6 +82,32 @@ void ProgressBar::write(const std::string& line) {
   std::fwrite(wiped.data(), 1, wiped.size(), stderr);
   std::fflush(stderr);
   shown_columns_ = columns;
+}
+
+LivePicture::LivePicture() : enabled_(is_capable_terminal(STDERR_FILENO)) {}
+
+LivePicture::~LivePicture() {
+  clear();
+}
+
+bool LivePicture::show(const std::vector<std::string>& lines) {
+  if (!enabled_) return false;
+  clear();
+  const auto width = static_cast<size_t>(terminal_width(STDERR_FILENO) - 1);  // a broken line counts as two
+  std::string text;
+  for (const std::string& line : lines) text += ops::shortened(text_for_people(line, false), width) + "\n";
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+  shown_ = lines.size();
+  return true;
+}
+
+void LivePicture::clear() {
+  if (shown_ == 0) return;
+  const std::string wipe = fmt::format("\x1b[{}A\x1b[J", shown_);  // up, and all below is wiped
+  (void)std::fwrite(wipe.data(), 1, wipe.size(), stderr);
+  std::fflush(stderr);
+  shown_ = 0;
 }
 
 }  // namespace nl::cli

@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "ops/operation.h"
 
@@ -31,6 +32,24 @@ class ProgressBar {
   double started_;
   double last_shown_ = 0;
   std::mutex mutex_;
+};
+
+/// A few lines at the end of a terminal's screen, each time drawn over those before. Nothing elsewhere.
+class LivePicture {
+ public:
+  LivePicture();
+  ~LivePicture();
+  LivePicture(const LivePicture&) = delete;
+  LivePicture& operator=(const LivePicture&) = delete;
+
+  /// False where nobody can see it.
+  bool show(const std::vector<std::string>& lines);
+  /// Wipes the lines; called before anything else is written.
+  void clear();
+
+ private:
+  bool enabled_;
+  size_t shown_ = 0;
 };
 
 }  // namespace nl::cli

@@ -31,8 +31,7 @@ Result<NamedLock> take_one(const std::string& folder, const std::string& device,
   const std::string what = device == kWholeMachine ? "the machine" : device;
   auto lock = NamedLock::take(folder + "/" + device, use, what, purpose, left);
   if (!lock && lock.error().code == ErrorCode::kConflict)
-    lock.error().hint =
-        "wait until it is free, or measure beside others if the figures may be disturbed";
+    lock.error().hint = "wait until it is free, or measure beside others if the figures may be disturbed";
   return lock;
 }
 

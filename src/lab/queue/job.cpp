@@ -120,10 +120,11 @@ Result<void> set_retry(Retries& retries, const std::string& text) {
                          : reason == "unfit"   ? &retries.unfit
                                                : nullptr;
   if (place == nullptr || failed != std::errc() || stopped != end || number < 0 || number > kMostRetries)
-    return Error{ErrorCode::kBadInput, "not a rule for retries: " + text,
-                 fmt::format("say how often for which reason: failed=N, timeout=N, killed=N or unfit=N, with N "
-                             "from 0 to {}",
-                             kMostRetries)};
+    return Error{
+        ErrorCode::kBadInput, "not a rule for retries: " + text,
+        fmt::format("say how often for which reason: failed=N, timeout=N, killed=N or unfit=N, with N "
+                    "from 0 to {}",
+                    kMostRetries)};
   *place = number;
   return {};
 }
@@ -176,10 +177,11 @@ Result<void> check_plan(const JobPlan& plan) {
   if (plan.command.empty() || plan.command[0].empty())
     return Error{ErrorCode::kBadInput, "there is no command"};
   if (bytes > kMostBytes || longest > kMostOfWord)
-    return Error{ErrorCode::kLimit,
-                 fmt::format("the command is too long: {} bytes, and {} in its longest word", bytes, longest),
-                 fmt::format("a word can have {} bytes and a command {}: write it into a file, and queue the file",
-                             kMostOfWord, kMostBytes)};
+    return Error{
+        ErrorCode::kLimit,
+        fmt::format("the command is too long: {} bytes, and {} in its longest word", bytes, longest),
+        fmt::format("a word can have {} bytes and a command {}: write it into a file, and queue the file",
+                    kMostOfWord, kMostBytes)};
   const auto all_fine = [](const std::vector<std::string>& texts) {
     return std::none_of(texts.begin(), texts.end(), has_nul);
   };

@@ -53,10 +53,10 @@ Result<void> set_retry(Retries& retries, const std::string& text);
 
 /// What a user wants to be run. All texts are bytes without NUL.
 struct JobPlan {
-  std::vector<std::string> command;  ///< program and arguments; of a script: its text alone
-  bool is_script = false;            ///< run by /bin/sh -c
-  std::string name;                  ///< may be empty; need not be the only one of this name
-  std::string folder;                ///< to work in
+  std::vector<std::string> command;      ///< program and arguments; of a script: its text alone
+  bool is_script = false;                ///< run by /bin/sh -c
+  std::string name;                      ///< may be empty; need not be the only one of this name
+  std::string folder;                    ///< to work in
   std::vector<std::string> environment;  ///< NAME=value; nothing else but what the queue adds
   std::string device = kWholeMachine;
   Use use = Use::kAlone;
@@ -71,9 +71,9 @@ struct Attempt {
   int64_t job = 0;
   int64_t number = 0;  ///< from 1
   AttemptEnd end = AttemptEnd::kRunning;
-  std::string why;    ///< it ended so, in words; may be empty
-  ProcessId runner;   ///< that started it
-  ProcessId keeper;   ///< that watches it, see keeper.h; pid 0: it was not known yet
+  std::string why;   ///< it ended so, in words; may be empty
+  ProcessId runner;  ///< that started it
+  ProcessId keeper;  ///< that watches it, see keeper.h; pid 0: it was not known yet
   std::string host;
   int64_t started_unix_ns = 0;
   bool is_quiet = false;  ///< it wrote nothing for so long that the runner said so
@@ -82,7 +82,7 @@ struct Attempt {
   std::optional<int64_t> signal;
   std::optional<int64_t> stdout_bytes, stderr_bytes;  ///< written by it, kept or not
   std::optional<int64_t> lost_bytes;                  ///< of both, that its log does not hold
-  int64_t leftovers = 0;  ///< processes that it left behind and that were ended
+  int64_t leftovers = 0;                              ///< processes that it left behind and that were ended
 };
 
 struct Job {

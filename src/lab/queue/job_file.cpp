@@ -51,7 +51,8 @@ YamlNode node_of(const json& value, int line) {
   if (value.is_array()) {
     for (const json& item : value) node.items.push_back(node_of(item, line));
   } else if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) node.members.push_back({key, line, node_of(member, line)});
+    for (const auto& [key, member] : value.items())
+      node.members.push_back({key, line, node_of(member, line)});
   }
   return node;
 }
@@ -153,7 +154,8 @@ class EntryReader {
 
   Result<void> take_command(const std::string& key, const YamlNode& value) {
     commands_++;
-    if (!value.is_list()) return place_.at(value).error(key + " must be a list: the program and its arguments");
+    if (!value.is_list())
+      return place_.at(value).error(key + " must be a list: the program and its arguments");
     NL_TRY(plan_.command, texts_at(value, key, place_));
     if (key == "command") return {};
     for (std::string& word : plan_.command) {
@@ -212,8 +214,7 @@ class EntryReader {
 Result<std::vector<YamlNode>> yaml_entries(const std::string& text, const std::string& name) {
   NL_TRY(YamlNode root, parse_yaml(text, name));
   if (root.is_list()) return std::move(root.items);
-  return yaml_error(name, std::max(root.line, 1), "this is no list of jobs",
-                    "- command: [python, train.py]");
+  return yaml_error(name, std::max(root.line, 1), "this is no list of jobs", "- command: [python, train.py]");
 }
 
 Result<std::vector<YamlNode>> json_entries(const std::string& text, const std::string& name) {
@@ -259,8 +260,8 @@ Result<std::vector<std::string>> job_environment(const std::vector<std::string>&
   std::map<std::string, std::string> chosen;
   for (const std::string& variable : surroundings.variables()) {
     const std::string name = variable.substr(0, variable.find('='));
-    const bool is_passed =
-        name.starts_with("LC_") || std::find(kAlwaysPassed.begin(), kAlwaysPassed.end(), name) != kAlwaysPassed.end();
+    const bool is_passed = name.starts_with("LC_") ||
+                           std::find(kAlwaysPassed.begin(), kAlwaysPassed.end(), name) != kAlwaysPassed.end();
     if (is_passed) chosen[name] = surroundings.get(name);
   }
   for (const std::string& text : given) {

@@ -84,10 +84,14 @@ std::optional<KeeperPlan> receive_plan() {
 }
 
 json end_json(const KeptEnd& end) {
-  return {{"exit_code", end.exit_code},       {"signal", end.signal},
-          {"cut", end.cut},                   {"error", end.error.substr(0, 1000)},
-          {"duration_ns", end.duration_ns},   {"stdout_bytes", end.stdout_bytes},
-          {"stderr_bytes", end.stderr_bytes}, {"lost_bytes", end.lost_bytes},
+  return {{"exit_code", end.exit_code},
+          {"signal", end.signal},
+          {"cut", end.cut},
+          {"error", end.error.substr(0, 1000)},
+          {"duration_ns", end.duration_ns},
+          {"stdout_bytes", end.stdout_bytes},
+          {"stderr_bytes", end.stderr_bytes},
+          {"lost_bytes", end.lost_bytes},
           {"leftovers", end.leftovers}};
 }
 
@@ -133,7 +137,8 @@ class KeptJob {
     Orders orders;
     const auto ended = run_process(command, options(surroundings, orders));
     // Of a watching process that was killed nothing is known: the job may still run.
-    if (!ended && ended.error().message.starts_with("cannot start")) return not_started(ended.error().message);
+    if (!ended && ended.error().message.starts_with("cannot start"))
+      return not_started(ended.error().message);
     if (!ended) return std::nullopt;
     return end_of(*ended, orders);
   }
@@ -221,7 +226,8 @@ Result<pid_t> spawn_keeper(int line, const std::string& mark) {
   ::posix_spawnattr_setsigdefault(&attributes, &all);
   ::posix_spawnattr_setflags(
       &attributes, static_cast<short>(POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
-  const std::array<char*, 3> arguments = {const_cast<char*>("neurolens"), const_cast<char*>(kQueueKeeper), nullptr};
+  const std::array<char*, 3> arguments = {const_cast<char*>("neurolens"), const_cast<char*>(kQueueKeeper),
+                                          nullptr};
   const std::array<char*, 2> variables = {const_cast<char*>(mark.c_str()), nullptr};
   pid_t pid = -1;
   const int failed =
@@ -253,9 +259,9 @@ std::optional<KeptEnd> read_kept_end(const std::string& attempt_path) {
   const json tree = text ? json::parse(*text, nullptr, false) : json();
   if (!tree.is_object()) return std::nullopt;
   try {
-    return KeptEnd{tree.at("exit_code"),    tree.at("signal"),       tree.at("cut"),
-                   tree.at("error"),        tree.at("duration_ns"),  tree.at("stdout_bytes"),
-                   tree.at("stderr_bytes"), tree.at("lost_bytes"),   tree.at("leftovers")};
+    return KeptEnd{tree.at("exit_code"),    tree.at("signal"),      tree.at("cut"),
+                   tree.at("error"),        tree.at("duration_ns"), tree.at("stdout_bytes"),
+                   tree.at("stderr_bytes"), tree.at("lost_bytes"),  tree.at("leftovers")};
   } catch (const json::exception&) {
     return std::nullopt;
   }

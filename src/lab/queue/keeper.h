@@ -28,7 +28,8 @@ inline constexpr const char* kQueueMark = "NEUROLENS_QUEUE";
 struct KeptEnd {
   int64_t exit_code = 0;
   int64_t signal = 0;
-  std::string cut;    ///< "timeout", "cancelled", "stopped", "orphaned": why we ended it; empty: it ended itself
+  std::string
+      cut;  ///< "timeout", "cancelled", "stopped", "orphaned": why we ended it; empty: it ended itself
   std::string error;  ///< it could not be started
   int64_t duration_ns = 0;
   int64_t stdout_bytes = 0, stderr_bytes = 0, lost_bytes = 0;

@@ -14,7 +14,7 @@
 namespace nl::lab {
 
 struct ProcessId {
-  std::string boot_id;      ///< of the system as it runs now, see capture::boot_id
+  std::string boot_id;  ///< of the system as it runs now, see capture::boot_id
   int64_t pid = 0;
   int64_t start_ticks = 0;  ///< after the start of the system, as /proc/PID/stat says
 };

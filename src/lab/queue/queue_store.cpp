@@ -51,9 +51,11 @@ constexpr const char* kQueueTables[] = {
 
 constexpr char kJobColumns[] =
     "id, command, is_script, name, folder, environment, device, alone, priority, time_limit_s, retry_failed, "
-    "retry_timeout, retry_killed, retry_unfit, log_bytes, state, why, cancel_asked, first_counted, added_unix_ns";
+    "retry_timeout, retry_killed, retry_unfit, log_bytes, state, why, cancel_asked, first_counted, "
+    "added_unix_ns";
 constexpr char kAttemptColumns[] =
-    "job, number, end, why, host, boot_id, runner_pid, runner_start, keeper_pid, keeper_start, started_unix_ns, "
+    "job, number, end, why, host, boot_id, runner_pid, runner_start, keeper_pid, keeper_start, "
+    "started_unix_ns, "
     "is_quiet, duration_ns, exit_code, signal, stdout_bytes, stderr_bytes, lost_bytes, leftovers";
 
 /// Each text ends with a NUL, which no text holds.
@@ -145,8 +147,10 @@ std::string id_list(const std::vector<int64_t>& ids) {
 constexpr const char* kListed = "(SELECT value FROM json_each(?1))";
 
 Error no_such_job(const std::string& name) {
-  return Error{
-      ErrorCode::kNotFound, "there is no such job: " + name, "{} lists them", {{"queue", R"({"action": "list"})"}}};
+  return Error{ErrorCode::kNotFound,
+               "there is no such job: " + name,
+               "{} lists them",
+               {{"queue", R"({"action": "list"})"}}};
 }
 
 }  // namespace
@@ -268,14 +272,16 @@ Result<std::vector<int64_t>> QueueStore::add(const std::vector<JobPlan>& plans) 
 Result<int64_t> QueueStore::add_one(const JobPlan& plan, const std::vector<int64_t>& before,
                                     const std::vector<JobPlan>& plans) {
   const Retries& retries = plan.retries;
-  NL_CHECK(run(
-      "INSERT INTO jobs(command, is_script, name, folder, environment, device, alone, priority, time_limit_s, "
-      "retry_failed, retry_timeout, retry_killed, retry_unfit, log_bytes, state, why, cancel_asked, first_counted, "
-      "added_unix_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', '', 0, 1, ?)",
-      {packed_texts(plan.command), int64_t{plan.is_script}, plan.name, SqliteBlob{plan.folder},
-       packed_texts(plan.environment), plan.device, int64_t{plan.use == Use::kAlone}, plan.priority,
-       maybe_value(plan.time_limit_s), retries.failed, retries.timeout, retries.killed, retries.unfit,
-       plan.log_bytes, wall_clock_ns()}));
+  NL_CHECK(
+      run("INSERT INTO jobs(command, is_script, name, folder, environment, device, alone, priority, "
+          "time_limit_s, "
+          "retry_failed, retry_timeout, retry_killed, retry_unfit, log_bytes, state, why, cancel_asked, "
+          "first_counted, "
+          "added_unix_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting', '', 0, 1, ?)",
+          {packed_texts(plan.command), int64_t{plan.is_script}, plan.name, SqliteBlob{plan.folder},
+           packed_texts(plan.environment), plan.device, int64_t{plan.use == Use::kAlone}, plan.priority,
+           maybe_value(plan.time_limit_s), retries.failed, retries.timeout, retries.killed, retries.unfit,
+           plan.log_bytes, wall_clock_ns()}));
   NL_TRY(const int64_t id, integer("SELECT last_insert_rowid()"));
   for (const std::string& need : plan.needs) {
     NL_TRY(const int64_t needed, needed_job(need, before, plans));
@@ -313,18 +319,20 @@ Result<std::vector<Job>> QueueStore::jobs_where(const std::string& where,
   std::vector<Job> jobs;
   std::map<int64_t, size_t> places;
   const std::string chosen = "(SELECT id FROM jobs " + where + ")";  // few forms: statements are kept
-  NL_CHECK(run("BEGIN"));  // all of one moment
+  NL_CHECK(run("BEGIN"));                                            // all of one moment
   auto read = each(fmt::format("SELECT {} FROM jobs WHERE id IN {} ORDER BY id", kJobColumns, chosen), values,
                    [&](const SqliteRow& row) {
                      jobs.push_back(job_of_row(row));
                      places[jobs.back().id] = jobs.size() - 1;
                    });
   if (read)
-    read = each(fmt::format("SELECT job, needs FROM needs WHERE job IN {} ORDER BY job, needs", chosen), values,
-                [&](const SqliteRow& row) { jobs[places[row.integer(0)]].needs.push_back(row.integer(1)); });
+    read =
+        each(fmt::format("SELECT job, needs FROM needs WHERE job IN {} ORDER BY job, needs", chosen), values,
+             [&](const SqliteRow& row) { jobs[places[row.integer(0)]].needs.push_back(row.integer(1)); });
   if (read)
     read = each(
-        fmt::format("SELECT {} FROM attempts WHERE job IN {} ORDER BY job, number", kAttemptColumns, chosen), values,
+        fmt::format("SELECT {} FROM attempts WHERE job IN {} ORDER BY job, number", kAttemptColumns, chosen),
+        values,
         [&](const SqliteRow& row) { jobs[places[row.integer(0)]].attempts.push_back(attempt_of_row(row)); });
   const auto over = run("COMMIT");
   NL_CHECK(read);
@@ -352,23 +360,32 @@ Result<JobCounts> QueueStore::counts(const std::string& device) {
                    found["failed"],  found["cancelled"], found["blocked"]};
 }
 
+Result<std::vector<std::string>> QueueStore::devices() {
+  std::vector<std::string> names;
+  NL_CHECK(each("SELECT DISTINCT device FROM jobs ORDER BY device", {},
+                [&](const SqliteRow& row) { names.push_back(row.text(0)); }));
+  return names;
+}
+
 Result<std::optional<int64_t>> QueueStore::usual_duration_ns() {
   std::vector<int64_t> durations;
-  NL_CHECK(each(
-      "SELECT duration_ns FROM (SELECT duration_ns FROM attempts WHERE end = 'done' AND duration_ns IS NOT NULL "
-      "ORDER BY job DESC LIMIT 100) ORDER BY duration_ns",
-      {}, [&](const SqliteRow& row) { durations.push_back(row.integer(0)); }));
+  NL_CHECK(
+      each("SELECT duration_ns FROM (SELECT duration_ns FROM attempts WHERE end = 'done' AND duration_ns IS "
+           "NOT NULL "
+           "ORDER BY job DESC LIMIT 100) ORDER BY duration_ns",
+           {}, [&](const SqliteRow& row) { durations.push_back(row.integer(0)); }));
   if (durations.empty()) return std::optional<int64_t>();
   return std::optional(durations[durations.size() / 2]);
 }
 
 Result<std::optional<Job>> QueueStore::next(const std::string& device, const std::vector<int64_t>& but) {
-  NL_TRY(const int64_t id,
-         integer("SELECT id FROM jobs WHERE state = 'waiting' AND device = ?2 AND id NOT IN "
-                 "(SELECT value FROM json_each(?1)) AND NOT EXISTS (SELECT 1 FROM needs JOIN jobs AS needed ON "
-                 "needed.id = needs.needs WHERE needs.job = jobs.id AND needed.state <> 'done') "
-                 "ORDER BY priority DESC, id LIMIT 1",
-                 {id_list(but), device}));
+  NL_TRY(
+      const int64_t id,
+      integer("SELECT id FROM jobs WHERE state = 'waiting' AND device = ?2 AND id NOT IN "
+              "(SELECT value FROM json_each(?1)) AND NOT EXISTS (SELECT 1 FROM needs JOIN jobs AS needed ON "
+              "needed.id = needs.needs WHERE needs.job = jobs.id AND needed.state <> 'done') "
+              "ORDER BY priority DESC, id LIMIT 1",
+              {id_list(but), device}));
   if (id == 0) return std::optional<Job>();
   NL_TRY(auto found, jobs({id}));
   if (found.empty()) return std::optional<Job>();
@@ -401,13 +418,15 @@ Result<int64_t> QueueStore::next_number(int64_t job) {
 Result<bool> QueueStore::begin_attempt(const Attempt& attempt) {
   bool is_begun = false;
   NL_CHECK(together([&]() -> Result<void> {
-    NL_CHECK(run("UPDATE jobs SET state = 'running', why = '' WHERE id = ? AND state = 'waiting' AND NOT cancel_asked",
-                 {attempt.job}));
+    NL_CHECK(run(
+        "UPDATE jobs SET state = 'running', why = '' WHERE id = ? AND state = 'waiting' AND NOT cancel_asked",
+        {attempt.job}));
     if (db_.changes() == 0) return {};
     is_begun = true;
     return run(
         "INSERT INTO attempts(job, number, end, why, host, boot_id, runner_pid, runner_start, keeper_pid, "
-        "keeper_start, started_unix_ns, is_quiet, leftovers) VALUES (?, ?, 'running', '', ?, ?, ?, ?, 0, 0, ?, 0, 0)",
+        "keeper_start, started_unix_ns, is_quiet, leftovers) VALUES (?, ?, 'running', '', ?, ?, ?, ?, 0, 0, "
+        "?, 0, 0)",
         {attempt.job, attempt.number, attempt.host, attempt.runner.boot_id, attempt.runner.pid,
          attempt.runner.start_ticks, attempt.started_unix_ns});
   }));
@@ -427,13 +446,13 @@ Result<void> QueueStore::set_quiet(const Attempt& attempt) {
 Result<NextState> QueueStore::end_attempt(const Attempt& attempt) {
   NextState next;
   NL_CHECK(together([&]() -> Result<void> {
-    NL_CHECK(run(
-        "UPDATE attempts SET end = ?, why = ?, is_quiet = 0, duration_ns = ?, exit_code = ?, signal = ?, "
-        "stdout_bytes = ?, stderr_bytes = ?, lost_bytes = ?, leftovers = ? WHERE job = ? AND number = ?",
-        {std::string(attempt_end_name(attempt.end)), attempt.why, maybe_value(attempt.duration_ns),
-         maybe_value(attempt.exit_code), maybe_value(attempt.signal), maybe_value(attempt.stdout_bytes),
-         maybe_value(attempt.stderr_bytes), maybe_value(attempt.lost_bytes), attempt.leftovers, attempt.job,
-         attempt.number}));
+    NL_CHECK(
+        run("UPDATE attempts SET end = ?, why = ?, is_quiet = 0, duration_ns = ?, exit_code = ?, signal = ?, "
+            "stdout_bytes = ?, stderr_bytes = ?, lost_bytes = ?, leftovers = ? WHERE job = ? AND number = ?",
+            {std::string(attempt_end_name(attempt.end)), attempt.why, maybe_value(attempt.duration_ns),
+             maybe_value(attempt.exit_code), maybe_value(attempt.signal), maybe_value(attempt.stdout_bytes),
+             maybe_value(attempt.stderr_bytes), maybe_value(attempt.lost_bytes), attempt.leftovers,
+             attempt.job, attempt.number}));
     NL_TRY(next, settle(attempt.job));
     return next.state == JobState::kFailed || next.state == JobState::kCancelled ? block_dependents()
                                                                                  : Result<void>();
@@ -445,8 +464,8 @@ Result<NextState> QueueStore::settle(int64_t id) {
   Retries retries;
   bool cancel_asked = false;
   NL_CHECK(each(
-      "SELECT retry_failed, retry_timeout, retry_killed, retry_unfit, cancel_asked FROM jobs WHERE id = ?", {id},
-      [&](const SqliteRow& r) {
+      "SELECT retry_failed, retry_timeout, retry_killed, retry_unfit, cancel_asked FROM jobs WHERE id = ?",
+      {id}, [&](const SqliteRow& r) {
         retries = {r.integer(0), r.integer(1), r.integer(2), r.integer(3)};
         cancel_asked = r.integer(4) != 0;
       }));
@@ -454,9 +473,8 @@ Result<NextState> QueueStore::settle(int64_t id) {
   NL_CHECK(each(
       "SELECT end FROM attempts WHERE job = ?1 AND number >= (SELECT first_counted FROM jobs WHERE id = ?1) "
       "ORDER BY number",
-      {id}, [&](const SqliteRow& r) {
-        ends.push_back(attempt_end_of(r.text(0)).value_or(AttemptEnd::kFailed));
-      }));
+      {id},
+      [&](const SqliteRow& r) { ends.push_back(attempt_end_of(r.text(0)).value_or(AttemptEnd::kFailed)); }));
   NextState next = next_state(retries, ends, cancel_asked);
   NL_CHECK(run("UPDATE jobs SET state = ?, why = ? WHERE id = ?",
                {std::string(job_state_name(next.state)), next.why, id}));
@@ -497,13 +515,15 @@ Result<bool> QueueStore::is_cancel_asked(int64_t job) {
 Result<int64_t> QueueStore::cancel(const std::vector<int64_t>& ids) {
   int64_t changed = 0;
   NL_CHECK(together([&]() -> Result<void> {
-    NL_CHECK(run(
-        fmt::format("UPDATE jobs SET cancel_asked = 1 WHERE state = 'running' AND id IN {}", kListed), {id_list(ids)}));
+    NL_CHECK(
+        run(fmt::format("UPDATE jobs SET cancel_asked = 1 WHERE state = 'running' AND id IN {}", kListed),
+            {id_list(ids)}));
     changed += db_.changes();
-    NL_CHECK(run(fmt::format("UPDATE jobs SET state = 'cancelled', why = 'as a user asked' WHERE state IN ('waiting', "
-                             "'blocked') AND id IN {}",
-                             kListed),
-                 {id_list(ids)}));
+    NL_CHECK(run(
+        fmt::format("UPDATE jobs SET state = 'cancelled', why = 'as a user asked' WHERE state IN ('waiting', "
+                    "'blocked') AND id IN {}",
+                    kListed),
+        {id_list(ids)}));
     changed += db_.changes();
     return block_dependents();
   }));
@@ -513,11 +533,12 @@ Result<int64_t> QueueStore::cancel(const std::vector<int64_t>& ids) {
 Result<int64_t> QueueStore::requeue(const std::vector<int64_t>& ids) {
   int64_t changed = 0;
   NL_CHECK(together([&]() -> Result<void> {
-    NL_CHECK(run(fmt::format("UPDATE jobs SET state = 'waiting', why = '', cancel_asked = 0, first_counted = 1 + "
-                             "coalesce((SELECT max(number) FROM attempts WHERE job = jobs.id), 0) "
-                             "WHERE state IN ('done', 'failed', 'cancelled', 'blocked') AND id IN {}",
-                             kListed),
-                 {id_list(ids)}));
+    NL_CHECK(
+        run(fmt::format("UPDATE jobs SET state = 'waiting', why = '', cancel_asked = 0, first_counted = 1 + "
+                        "coalesce((SELECT max(number) FROM attempts WHERE job = jobs.id), 0) "
+                        "WHERE state IN ('done', 'failed', 'cancelled', 'blocked') AND id IN {}",
+                        kListed),
+            {id_list(ids)}));
     changed = db_.changes();
     NL_CHECK(unblock_dependents());
     return block_dependents();

@@ -43,6 +43,8 @@ class QueueStore {
   /// Those of the states, the last ones by id.
   Result<std::vector<Job>> jobs_in(const std::vector<JobState>& states, int64_t most);
   Result<JobCounts> counts(const std::string& device = {});
+  /// That jobs were queued for, by name.
+  Result<std::vector<std::string>> devices();
   /// Median of the last attempts that were done.
   Result<std::optional<int64_t>> usual_duration_ns();
 
@@ -73,7 +75,7 @@ class QueueStore {
   Result<void> set_paused(bool paused);
   /// Asks the runners that run now to end when their jobs have.
   Result<void> ask_to_drain();
-  /// A text that changes whenever runners are asked to drain.
+  /// A number that changes whenever runners are asked to drain.
   Result<int64_t> drains();
 
  private:

@@ -153,8 +153,9 @@ class Runner {
            end_processes({mark_of(attempt), attempt.keeper}, std::chrono::milliseconds(500)));
     attempt.leftovers += ended.ended;
     for (const int64_t pid : ended.doubtful)
-      options_.say(fmt::format(
-          "job {}: process {} may be of it, which nobody can tell: it is left alone; look at it", attempt.job, pid));
+      options_.say(
+          fmt::format("job {}: process {} may be of it, which nobody can tell: it is left alone; look at it",
+                      attempt.job, pid));
     return {};
   }
 
@@ -261,9 +262,10 @@ class Runner {
     if (silence.is_long() == attempt.is_quiet) return;
     attempt.is_quiet = !attempt.is_quiet;
     static_cast<void>(store_.set_quiet(attempt));  // only shown
-    options_.say(attempt.is_quiet ? fmt::format("stalls    job {} has written nothing for {}; its log: {}.out",
-                                                attempt.job, duration_text(silence.ns()), path)
-                                  : fmt::format("goes on   job {} writes again", attempt.job));
+    options_.say(attempt.is_quiet
+                     ? fmt::format("stalls    job {} has written nothing for {}; its log: {}.out",
+                                   attempt.job, duration_text(silence.ns()), path)
+                     : fmt::format("goes on   job {} writes again", attempt.job));
   }
 
   // ---- How it ended
@@ -296,7 +298,8 @@ class Runner {
       attempt.signal = end->signal;
     }
     for (const char* const log : {".out", ".err"})
-      static_cast<void>(join_log(path + log, -1));  // of a keeper that was killed; else there is nothing to do
+      static_cast<void>(
+          join_log(path + log, -1));  // of a keeper that was killed; else there is nothing to do
     NL_TRY(const NextState next, write_end_down(attempt));
     ::unlink((path + ".end").c_str());
     count(job, attempt, next);
@@ -338,8 +341,8 @@ class Runner {
     }
     const std::string took = attempt.duration_ns ? ", " + duration_text(*attempt.duration_ns) : "";
     const std::string why = attempt.why.empty() ? "" : ": " + attempt.why;
-    options_.say(fmt::format("{:<9} job {} attempt {}  {}{}{}{}  {}.out  {}", attempt_end_name(attempt.end), job.id,
-                             attempt.number, exit_words(attempt), took, why, fate, path_of(attempt),
+    options_.say(fmt::format("{:<9} job {} attempt {}  {}{}{}{}  {}.out  {}", attempt_end_name(attempt.end),
+                             job.id, attempt.number, exit_words(attempt), took, why, fate, path_of(attempt),
                              short_command(job)));
   }
 
@@ -373,8 +376,7 @@ class Runner {
     const int64_t ended = counts_.done + counts_.failed + counts_.cancelled + counts_.blocked;
     std::string text = fmt::format("job {}, {} to go", job.id, counts_.waiting);
     if (usual_ns_) {
-      const int64_t of_this =
-          std::max<int64_t>(0, *usual_ns_ - std::chrono::nanoseconds(running).count());
+      const int64_t of_this = std::max<int64_t>(0, *usual_ns_ - std::chrono::nanoseconds(running).count());
       text += ", " + rough_duration(of_this + counts_.waiting * *usual_ns_) + " left";
     }
     if (quiet_ns > 0) text = fmt::format("job {} silent for {}", job.id, rough_duration(quiet_ns));
@@ -419,7 +421,8 @@ Result<RunnerEnd> run_queue(QueueStore& store, const RunnerOptions& options) {
     return Error{ErrorCode::kBadInput, "not the name of a device: " + options.device};
   NL_TRY(const NamedLock place, take_place(store, options.device));
   const auto self = find_process(::getpid());
-  if (!self) return Error{ErrorCode::kUnavailable, "/proc does not say when a process started", "mount /proc"};
+  if (!self)
+    return Error{ErrorCode::kUnavailable, "/proc does not say when a process started", "mount /proc"};
   return Runner(store, options, *self).run();
 }
 

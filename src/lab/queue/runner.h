@@ -20,7 +20,8 @@ struct RunnerOptions {
   std::string device = kWholeMachine;
   bool until_empty = false;
   std::chrono::milliseconds grace = std::chrono::seconds(5);  ///< between being asked to end and being killed
-  std::chrono::seconds quiet_after = std::chrono::minutes(5);  ///< without output a job is said to stall; 0: never
+  std::chrono::seconds quiet_after =
+      std::chrono::minutes(5);  ///< without output a job is said to stall; 0: never
   std::chrono::seconds unfit_pause = std::chrono::seconds(30);
   const Environment* surroundings = &Environment::of_process();
   /// What happens, line by line.
