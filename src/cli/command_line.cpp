@@ -23,6 +23,7 @@
 
 #include "base/files.h"
 #include "base/json_schema.h"
+#include "base/live_lines.h"
 #include "base/redact.h"
 #include "base/safe_text.h"
 #include "base/text.h"
@@ -261,13 +262,7 @@ class Call {
     // `record -- program < prompts` must work as without us. A terminal is not passed on: it stays ours, and
     // so does Ctrl-C.
     if (::isatty(STDIN_FILENO) == 0) context_.workload_input = STDIN_FILENO;
-    if (global.quiet) return;
-    context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
-    context_.picture = [this](const std::vector<std::string>& lines) { return picture_.show(lines); };
-    context_.say = [this](const std::string& line) {
-      wipe();
-      nl::cli::say("{}\n", line);
-    };
+    if (!global.quiet) context_.progress = [this](const ops::Progress& p) { bar_.show(p); };
   }
 
   int run(const Operation& operation, const json& given, bool with_next) {
@@ -280,7 +275,10 @@ class Call {
     if (remote::is_address(context_.ledger_folder) && !is_between_ledgers(operation))
       return run_remote(operation, parameters, raw_rows ? bytes : write_to_terminal);
     if (!global_.json && raw_rows) context_.bytes = bytes;
-    auto outcome = ops::call(operation.name, parameters, context_);
+    auto outcome = [&] {
+      const LiveLinesScope scope(live_lines());
+      return ops::call(operation.name, parameters, context_);
+    }();
     wipe();
     if (!outcome && interrupted != 0) return stopped();
     if (!outcome) return fail(operation.name, outcome.error());
@@ -330,6 +328,16 @@ class Call {
     if (!answered) return fail(operation.name, answered.error());
     if (std::fflush(stdout) == 0) return *answered;
     return fail(operation.name, Error{ErrorCode::kIo, "cannot write to standard output"});
+  }
+
+  /// What long calls show while they run.
+  LiveLines live_lines() {
+    if (global_.quiet) return {[](const auto&) {}, [](const auto&) { return false; }};
+    return {[this](const std::string& line) {
+              wipe();
+              say("{}\n", line);
+            },
+            [this](const std::vector<std::string>& lines) { return picture_.show(lines); }};
   }
 
   void wipe() {
@@ -548,7 +556,7 @@ struct CommandLine {
                              "Offer the operations to an agent as tools (MCP), by standard input and output");
     if (typed == "mcp") {
       mcp->add_flag("--allow-exec", agent.allow_exec,
-                    "also offer what runs programs on this machine: profile, record, deep");
+                    "also offer what runs programs on this machine: profile, record, deep, queue");
       mcp->add_flag("--list", agent.list, "print the tools and end");
       add_global_options(*mcp, global);
     }

@@ -83,10 +83,6 @@ struct Context {
   /// A descriptor that a recorded program reads; -1: it reads nothing. Only a face that has one gives it.
   int workload_input = -1;
   std::function<void(const Progress&)> progress = [](const Progress&) {};
-  /// Something that happens while the call runs, in one line, for people who watch.
-  std::function<void(const std::string& line)> say = [](const std::string&) {};
-  /// How things stand now, in lines that take the place of those before. False: nobody can see that here.
-  std::function<bool(const std::vector<std::string>& lines)> picture = [](const auto&) { return false; };
   std::function<bool()> cancelled = [] { return false; };
   std::function<Result<void>(std::string_view)> bytes = {};  ///< where a byte stream goes; may be empty
   PageFiles page_files = {};                                 ///< for pages whose place a parameter names

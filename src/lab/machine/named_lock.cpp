@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr auto kPause = std::chrono::milliseconds(20);
-constexpr size_t kMostBytes = 1024;  // of what a holder says
+constexpr size_t kMostSaid = 1024;  // of what a holder says
 /// Whoever asks for the holder has the lock for a moment: one refusal may be theirs.
 constexpr int kLeastTries = 3;
 
@@ -62,7 +62,7 @@ void say_who(int file, const std::string& purpose) {
 }
 
 std::optional<LockHolder> who_says(int file) {
-  std::array<char, kMostBytes> text{};
+  std::array<char, kMostSaid> text{};
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);
   if (size <= 0) return std::nullopt;
   const json said = json::parse(text.data(), text.data() + size, nullptr, false);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -157,7 +158,7 @@ class KeptJob {
     options.surroundings = &surroundings;
     options.ends_strays = true;
     options.ends_with_us = true;
-    options.grace = std::chrono::milliseconds(plan_.grace_ms);
+    options.grace = std::chrono::milliseconds(std::max<int64_t>(plan_.grace_ms, 1));  // 0 has a meaning of its own
     options.output = [this](bool is_error, std::string_view bytes) {
       (is_error ? errors_ : output_).add(bytes);
     };

@@ -13,6 +13,7 @@
 #include "base/call_control.h"
 #include "base/files.h"
 #include "base/host_name.h"
+#include "base/live_lines.h"
 #include "base/number_text.h"
 #include "capture/run/host.h"
 #include "lab/queue/attempt_log.h"
@@ -130,7 +131,7 @@ class Runner {
       const std::string path = path_of(attempt);
       const bool same_boot = attempt.runner.boot_id == self_.boot_id;
       if (same_boot) {
-        options_.say(fmt::format("job {}: its runner was killed; what it left is ended", attempt.job));
+        say_line(fmt::format("job {}: its runner was killed; what it left is ended", attempt.job));
         wait_for_keeper(attempt.keeper);
         NL_CHECK(end_what_is_left(attempt));
       }
@@ -153,7 +154,7 @@ class Runner {
            end_processes({mark_of(attempt), attempt.keeper}, std::chrono::milliseconds(500)));
     attempt.leftovers += ended.ended;
     for (const int64_t pid : ended.doubtful)
-      options_.say(
+      say_line(
           fmt::format("job {}: process {} may be of it, which nobody can tell: it is left alone; look at it",
                       attempt.job, pid));
     return {};
@@ -172,7 +173,7 @@ class Runner {
     }
     if (machine.error().code != ErrorCode::kConflict) return machine.error();
     if (waits_for_ != machine.error().message)
-      options_.say(fmt::format("job {} waits: {}", job.id, machine.error().message));
+      say_line(fmt::format("job {} waits: {}", job.id, machine.error().message));
     waits_for_ = machine.error().message;
     rest(waits_for_);
     return {};
@@ -262,10 +263,9 @@ class Runner {
     if (silence.is_long() == attempt.is_quiet) return;
     attempt.is_quiet = !attempt.is_quiet;
     static_cast<void>(store_.set_quiet(attempt));  // only shown
-    options_.say(attempt.is_quiet
-                     ? fmt::format("stalls    job {} has written nothing for {}; its log: {}.out",
-                                   attempt.job, duration_text(silence.ns()), path)
-                     : fmt::format("goes on   job {} writes again", attempt.job));
+    say_line(attempt.is_quiet ? fmt::format("stalls    job {} has written nothing for {}; its log: {}.out",
+                                            attempt.job, duration_text(silence.ns()), path)
+                              : fmt::format("goes on   job {} writes again", attempt.job));
   }
 
   // ---- How it ended
@@ -314,8 +314,8 @@ class Runner {
       auto next = store_.end_attempt(attempt);
       if (next || Steady::now() > end) return next;
       if (!is_said)
-        options_.say(fmt::format("job {} has ended, which cannot be written down yet: {}", attempt.job,
-                                 next.error().message));
+        say_line(fmt::format("job {} has ended, which cannot be written down yet: {}", attempt.job,
+                             next.error().message));
       is_said = true;
       std::this_thread::sleep_for(kLookEvery);
     }
@@ -341,9 +341,9 @@ class Runner {
     }
     const std::string took = attempt.duration_ns ? ", " + duration_text(*attempt.duration_ns) : "";
     const std::string why = attempt.why.empty() ? "" : ": " + attempt.why;
-    options_.say(fmt::format("{:<9} job {} attempt {}  {}{}{}{}  {}.out  {}", attempt_end_name(attempt.end),
-                             job.id, attempt.number, exit_words(attempt), took, why, fate, path_of(attempt),
-                             short_command(job)));
+    say_line(fmt::format("{:<9} job {} attempt {}  {}{}{}{}  {}.out  {}", attempt_end_name(attempt.end),
+                         job.id, attempt.number, exit_words(attempt), took, why, fate, path_of(attempt),
+                         short_command(job)));
   }
 
   // ---- Between the jobs

@@ -7,7 +7,6 @@
 // holds a lock that goes with it.
 
 #include <chrono>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,8 +23,6 @@ struct RunnerOptions {
       std::chrono::minutes(5);  ///< without output a job is said to stall; 0: never
   std::chrono::seconds unfit_pause = std::chrono::seconds(30);
   const Environment* surroundings = &Environment::of_process();
-  /// What happens, line by line.
-  std::function<void(const std::string& line)> say = [](const std::string&) {};
 };
 
 struct RunnerEnd {
@@ -38,6 +35,7 @@ struct RunnerEnd {
   std::vector<int64_t> failed_jobs;  ///< the first hundred
 };
 
+/// Says what happens by say_line (base/live_lines.h) and report_progress.
 /// `conflict` names the runner that has the device already. `cancelled` if the call was: the job that ran is
 /// ended, and waits again.
 Result<RunnerEnd> run_queue(QueueStore& store, const RunnerOptions& options);

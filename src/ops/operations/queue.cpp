@@ -165,7 +165,7 @@ Result<std::vector<lab::Job>> chosen_jobs(lab::QueueStore& store, const json& pa
 Result<Outcome> list(Context& context, lab::QueueStore& store, const json& parameters) {
   const std::string action = parameters["action"];
   const bool until_empty = parameters.value("until_empty", false);
-  if (action == "watch" && context.face == Face::kCli) NL_CHECK(watch_queue(context, store, until_empty));
+  if (action == "watch" && context.face == Face::kCli) NL_CHECK(watch_queue(store, until_empty));
   QueueAnswer answer;
   answer.action = action;
   NL_TRY(const auto jobs, chosen_jobs(store, parameters));
@@ -243,14 +243,15 @@ Result<Outcome> run_jobs(Context& context, const json& parameters) {
   options.quiet_after = std::chrono::seconds(parameters["quiet_after"].get<int64_t>());
   options.unfit_pause = std::chrono::seconds(parameters["unfit_pause"].get<int64_t>());
   options.surroundings = context.environment;
-  options.say = context.say;
   NL_TRY(const lab::RunnerEnd end, lab::run_queue(store, options));
   QueueAnswer answer;
   answer.action = "run";
   answer.ran = RanAnswer{end.why,      end.done,         end.failed,     end.cancelled,
                          end.repeated, end.left_waiting, end.failed_jobs};
-  NL_TRY(const auto failed, store.jobs(end.failed_jobs));
-  if (!end.failed_jobs.empty()) add_jobs(store, failed, false, answer);
+  if (!end.failed_jobs.empty()) {
+    NL_TRY(const auto failed, store.jobs(end.failed_jobs));
+    add_jobs(store, failed, false, answer);
+  }
   NL_CHECK(add_surroundings(store, answer));
   Outcome outcome = answered(std::move(answer));
   outcome.exit_code = end.failed > 0 ? 1 : 0;

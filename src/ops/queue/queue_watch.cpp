@@ -7,6 +7,8 @@
 #include <map>
 #include <thread>
 
+#include "base/call_control.h"
+#include "base/live_lines.h"
 #include "lab/queue/attempt_log.h"
 #include "lab/queue/runner.h"
 #include "lab/queue/state_folder.h"
@@ -21,7 +23,7 @@ constexpr int64_t kMostRunning = 20;
 
 class QueueView {
  public:
-  QueueView(Context& context, lab::QueueStore& store) : context_(context), store_(store) {}
+  explicit QueueView(lab::QueueStore& store) : store_(store) {}
 
   /// False once nothing waits or runs.
   Result<bool> look() {
@@ -33,7 +35,7 @@ class QueueView {
     std::vector<std::string> lines;
     for (const lab::Job& job : running) lines.push_back(running_line(job, usual));
     lines.push_back(progress_line(counts, usual, is_paused));
-    if (!context_.picture(lines) && lines.back() != last_line_) context_.say(lines.back());
+    if (!show_picture(lines) && lines.back() != last_line_) say_line(lines.back());
     last_line_ = lines.back();
     return counts.waiting + counts.running > 0;
   }
@@ -43,7 +45,7 @@ class QueueView {
     std::map<int64_t, int64_t> now;
     for (const lab::Job& job : running) now[job.id] = job.attempts.empty() ? 0 : job.attempts.back().number;
     for (const auto& [id, number] : now) {
-      if (running_[id] != number) context_.say(fmt::format("job {} attempt {} began", id, number));
+      if (running_[id] != number) say_line(fmt::format("job {} attempt {} began", id, number));
     }
     for (const auto& [id, number] : running_) {
       const auto still = now.find(id);
@@ -58,12 +60,12 @@ class QueueView {
   void say_end(const lab::Job& job, int64_t number) const {
     for (const lab::Attempt& attempt : job.attempts) {
       if (attempt.number != number) continue;
-      context_.say(fmt::format("job {} attempt {} {}{}{}; the job is {}; log {}.out", job.id, number,
-                               lab::attempt_end_name(attempt.end),
-                               attempt.exit_code ? fmt::format(", exit {}", *attempt.exit_code) : "",
-                               attempt.duration_ns ? ", " + duration_text(*attempt.duration_ns) : "",
-                               lab::job_state_name(job.state),
-                               lab::attempt_path(store_.folder(), job.id, number)));
+      say_line(fmt::format("job {} attempt {} {}{}{}; the job is {}; log {}.out", job.id, number,
+                           lab::attempt_end_name(attempt.end),
+                           attempt.exit_code ? fmt::format(", exit {}", *attempt.exit_code) : "",
+                           attempt.duration_ns ? ", " + duration_text(*attempt.duration_ns) : "",
+                           lab::job_state_name(job.state),
+                           lab::attempt_path(store_.folder(), job.id, number)));
     }
   }
 
@@ -91,7 +93,6 @@ class QueueView {
                        is_paused ? "; paused" : "");
   }
 
-  Context& context_;
   lab::QueueStore& store_;
   std::map<int64_t, int64_t> running_;  ///< job to attempt
   std::string last_line_;
@@ -99,11 +100,11 @@ class QueueView {
 
 }  // namespace
 
-Result<void> watch_queue(Context& context, lab::QueueStore& store, bool until_empty) {
-  QueueView view(context, store);
+Result<void> watch_queue(lab::QueueStore& store, bool until_empty) {
+  QueueView view(store);
   for (;;) {
     NL_TRY(const bool goes_on, view.look());
-    if (context.cancelled() || (until_empty && !goes_on)) return {};
+    if (is_cancelled() || (until_empty && !goes_on)) return {};
     std::this_thread::sleep_for(kLookAgain);
   }
 }

@@ -3,11 +3,10 @@
 // something happens. It only looks: whoever runs the jobs does not know of it.
 
 #include "lab/queue/queue_store.h"
-#include "ops/operation.h"
 
 namespace nl::ops {
 
 /// Until the call is cancelled, or with `until_empty` until nothing waits or runs.
-Result<void> watch_queue(Context& context, lab::QueueStore& store, bool until_empty);
+Result<void> watch_queue(lab::QueueStore& store, bool until_empty);
 
 }  // namespace nl::ops
