@@ -292,7 +292,7 @@ def test_a_job_that_ended_while_its_runner_was_dead_is_not_run_again(queue):
     wait_until(lambda: queue.marked() == [])
     runner.kill()
     runner.wait()
-    queue.run()
+    queue.run(code=GATE_FAILED)
     attempt = queue.job(one)["attempts"][0]
     assert queue.ends(one) == ["failed"] and attempt["exit_code"] == 3
     assert (queue.folder / "began").read_text() == "began\n"

@@ -138,8 +138,8 @@ NextState next_state(const Retries& retries, const std::vector<AttemptEnd>& coun
   if (end == AttemptEnd::kStopped || end == AttemptEnd::kNeverStarted) return {};
   const auto times = std::count(counted.begin(), counted.end(), end);
   if (times <= allowed_retries(retries, end)) return {};
-  return {JobState::kFailed, times == 1 ? std::string(attempt_end_name(end))
-                                        : fmt::format("{}, {} times", attempt_end_name(end), times)};
+  if (times > 1) return {JobState::kFailed, fmt::format("{}, {} times", attempt_end_name(end), times)};
+  return {JobState::kFailed, end == AttemptEnd::kFailed ? "" : attempt_end_name(end)};
 }
 
 AttemptEnd end_of_exit(int64_t exit_code, int64_t signal) {
