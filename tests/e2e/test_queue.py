@@ -377,7 +377,8 @@ def test_words_round_trip_byte_for_byte(queue, words):
 def test_commands_reach_their_programs_byte_for_byte(queue):
     """What a program prints of its own words is what was given."""
     commands = [
-        [b"a b", b"", b'"', b"'", b"\n\n", b"$HOME `x` \\", b"--json", b"--", b"[1,2]", b"{}", b"-x", b"\xff\xfe\x80", "ü🙂\u202e".encode()],
+        [b"a b", b"", b'"', b"'", b"\n\n", b"$HOME `x` \\", b"--json", b"--",
+         b"[1,2]", b"{}", b"-x", b"\xff\xfe\x80", "ü🙂\u202e".encode()],
         [b"[a,b]", b"x\ty\r\n", bytes(range(1, 256))],
     ]
     script = 'for word in "$@"; do printf "%s\\0" "$word"; done'
