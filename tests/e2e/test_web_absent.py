@@ -59,7 +59,8 @@ class Known:
         self.short = server.call("analyze", run=run).data
         self.show = server.call("show", run=run).data
         self.devices = self.analysis["devices"]
-        self.has_times = server.call("timeline", run=run, what="rows").data["rows"] != []
+        has_rows = server.call("timeline", run=run, what="rows").data["rows"] != []
+        self.has_times = has_rows or self.rows("SELECT min(start_ns) < max(start_ns) FROM counters") == [[True]]
         self.texts = "\n".join(texts([self.analysis, self.show, self.rows("SELECT DISTINCT name FROM spans")]))
 
     def rows(self, sql):
