@@ -28,7 +28,9 @@ def cli_page():
     for verb in json.loads(answer("schema", "operations", "--json"))["data"]["operations"] + ["completion"]:
         lines += [f"## {verb}", "", "```", answer(verb, "--help").rstrip(), "```", ""]
     lines += ["## Exit codes", "", "| code | meaning |", "|---|---|", "| 0 | fine |",
-              "| 1 | a gate failed: `verify`, `report --verify`, `compare --gate`; a job of `queue run` failed |", "| 2 | bad usage or bad input |",
+              "| 1 | a gate failed: `verify`, `report --verify`, `compare --gate`; a claim of `bench run` is not met; "
+              "a job of `queue run` failed |",
+              "| 2 | bad usage or bad input |",
               "| 3 | a needed device, permission, tool or service is missing |", "| 70 | a bug in neurolens |",
               "| 130 | stopped by Ctrl-C |", ""]
     return "\n".join(lines)

@@ -12,9 +12,8 @@ using nlohmann::json;
 
 /// Of most parameters that name a run.
 const json& run_parameter() {
-  static const json property = {{"type", "string"},
-                                {"x-positional", 1},
-                                {"description", "run id, tag, @latest, @baseline:NAME or file"}};
+  static const json property = {
+      {"type", "string"}, {"x-positional", 1}, {"description", "id, tag, @latest, @baseline:NAME or file"}};
   return property;
 }
 

@@ -3,7 +3,6 @@
 Times of this machine are noisy, so verdicts are tested where the difference is large (a workload that sleeps twice as long)
 or by times that the workload prints itself; nothing here fails because something was slow."""
 
-import json
 import os
 import signal
 import subprocess
@@ -342,6 +341,20 @@ targets:
     )
     names = [target["name"] for target in lab("list", "--json").data["targets"]]
     assert names == ["m[batch=1,seq=16]", "m[batch=8,seq=16]"]
+
+
+def test_a_budget_cuts_the_list(lab):
+    names = ", ".join(str(number) for number in range(300))
+    lab.write(f"""
+targets:
+  - name: m
+    seed: 1
+    matrix: {{batch: [{names}]}}
+    baseline: {{command: [echo, "{{batch}}"]}}
+    variants: {{v: {{command: [echo, "{{batch}}"]}}}}
+""")
+    result = lab("list", "--json", "--budget", "500")
+    assert len(result.bytes) <= 2000 and result.envelope["left_out"] and result.data["targets"]
 
 
 def test_init_writes_a_file_that_is_in_order(lab):

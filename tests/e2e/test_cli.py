@@ -18,7 +18,7 @@ from conftest import BAD_INPUT, BINARY, GATE_FAILED, MISSING, OK, Neurolens, run
 
 VERBS = (
     "import", "runs", "show", "query", "verify", "doctor", "gc", "schema", "label", "tag", "note", "baseline", "state",
-    "export", "rules", "findings", "profile", "record", "deep", "queue",
+    "export", "rules", "findings", "profile", "record", "deep", "bench", "queue",
 )
 ESCAPE = "\x1b["
 

@@ -289,6 +289,13 @@ def test_turns_of_a_command(stand_ins):
 # ---- Two workloads
 
 
+def without(tree, *keys):
+    """Without what only pictures need."""
+    if isinstance(tree, dict):
+        return {key: without(value, *keys) for key, value in tree.items() if key not in keys}
+    return [without(value, *keys) for value in tree] if isinstance(tree, list) else tree
+
+
 def test_two_workloads_in_one_command(stand_ins, tmp_path):
     neurolens = stand_ins()
     (tmp_path / "w.yaml").write_text("{command: [echo, '{batch}'], values: {batch: 8}, labels: {batch: '{batch}'}}")
@@ -300,7 +307,7 @@ def test_two_workloads_in_one_command(stand_ins, tmp_path):
         assert (pathlib.Path(side["artifacts"]) / "unprofiled-1/stdout.txt").read_text() == f"{batch}\n"
     assert data["base"]["run_id"] != data["run_id"] and sorted(neurolens.run_ids()) == sorted([data["base"]["run_id"], data["run_id"]])
     again = neurolens("compare", data["base"]["run_id"], data["run_id"], "--json").data
-    assert data["comparison"] == again, "what compare says of the two runs"
+    assert without(data["comparison"], "strip", "values") == without(again, "strip", "values"), "what compare says of the two runs"
     assert again["base"]["runs"] == [data["base"]["run_id"]]
     assert "flash_fwd_kernel" in page.read_text() and data["page"] == str(page)
     assert (pathlib.Path(data["artifacts"]) / "comparison.html").read_text() == page.read_text()

@@ -17,7 +17,7 @@ from conftest import BAD_INPUT, REPOSITORY, Neurolens
 from server import Server, until
 from test_serve_faces import BASE, NEW, filled
 
-EXEC = {"deep", "profile", "queue", "record"}
+EXEC = {"bench", "deep", "profile", "queue", "record"}
 INVALID_PARAMS, UNSUPPORTED_VERSION = -32602, -32022
 
 

@@ -17,7 +17,7 @@ from server import Server
 from test_serve_faces import BASE, ERRORS, NEW, READS, WRITES, differences, filled
 
 # Tools with tests of their own: about the machine, with files, and with programs that are started.
-ALONE = {"doctor", "import", "deep", "profile", "queue", "record"}
+ALONE = {"bench", "doctor", "import", "deep", "profile", "queue", "record"}
 NO_TOOLS = {"fingerprint", "live", "metrics"}  # agents read definitions by their addresses, and need the rest not
 SAMPLE = REPOSITORY / "samples/native_minimal.json"
 

@@ -80,9 +80,9 @@ TEST_F(Queue, KeepsBytesAsTheyAre) {
   for (int i = 0; i < 200; i++) {
     JobPlan one = plan();
     one.command = {"x"};
-    for (unsigned words = random() % 5; words > 0; words--) {
+    for (auto words = random() % 5; words > 0; words--) {
       std::string word;
-      for (unsigned bytes = random() % 40; bytes > 0; bytes--) word += static_cast<char>(1 + random() % 255);
+      for (auto bytes = random() % 40; bytes > 0; bytes--) word += static_cast<char>(1 + random() % 255);
       one.command.push_back(word);
     }
     one.environment = {"A=" + one.command.back()};

@@ -158,7 +158,8 @@ class KeptJob {
     options.surroundings = &surroundings;
     options.ends_strays = true;
     options.ends_with_us = true;
-    options.grace = std::chrono::milliseconds(std::max<int64_t>(plan_.grace_ms, 1));  // 0 has a meaning of its own
+    options.grace =
+        std::chrono::milliseconds(std::max<int64_t>(plan_.grace_ms, 1));  // 0 has a meaning of its own
     options.output = [this](bool is_error, std::string_view bytes) {
       (is_error ? errors_ : output_).add(bytes);
     };

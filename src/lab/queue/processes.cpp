@@ -1,6 +1,5 @@
 #include "lab/queue/processes.h"
 
-#include <dirent.h>
 #include <fmt/core.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -55,12 +54,9 @@ bool is_over(const Seen& seen) {
 
 std::vector<int64_t> all_pids() {
   std::vector<int64_t> pids;
-  DIR* const folder = ::opendir("/proc");
-  if (folder == nullptr) return pids;
-  while (const dirent* const entry = ::readdir(folder)) {
-    if (is_digit(entry->d_name[0])) pids.push_back(number_of_text(entry->d_name));
+  for (const std::string& name : list_folder("/proc")) {
+    if (is_digit(name[0])) pids.push_back(number_of_text(name));
   }
-  ::closedir(folder);
   return pids;
 }
 

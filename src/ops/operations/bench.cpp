@@ -15,11 +15,11 @@ constexpr char kParameters[] = R"json({
   "type": "object", "additionalProperties": false,
   "properties": {
     "action": {"type": "string", "enum": ["run", "init", "list", "check", "report", "bisect", "audit", "schema"], "default": "run", "x-positional": 1,
-               "description": "run: measure; init: write a bench.yaml; check: is it in order, and this machine fit; report: a session and its history; bisect: which revision made it slower; audit: what this machine can tell apart; schema: of bench.yaml"},
+               "description": "init: write a bench.yaml; check: is it in order, and this machine fit; report: a session and its history; bisect: which revision made it slower; audit: what this machine can tell apart"},
     "target": {"type": "array", "items": {"type": "string"}, "x-short": "t", "x-many": true,
                "description": "names of targets (default: all)"},
     "file": {"type": "string", "x-host-path": true, "description": "default: the only bench.yaml here or below"},
-    "resume": {"type": "boolean", "description": "go on with the newest session that was interrupted"},
+    "resume": {"x-rare": true, "type": "boolean", "description": "go on with the newest session that was interrupted"},
     "grow": {"x-rare": true, "type": "boolean", "description": "where a claim is not met, also measure the larger sizes that the file names"},
     "good": {"x-rare": true, "type": "string", "description": "of bisect: a revision at which the baseline of the target is fast"},
     "bad": {"x-rare": true, "type": "string", "description": "of bisect: a later revision at which it is slow"},
@@ -96,9 +96,8 @@ const Operation& operation() {
           "Prove that a variant is faster than its baseline, and still right: claims of a bench.yaml, "
           "measured by turns",
       .use_when =
-          "you claim a speed-up by changed code, options or a model and want it proved: an A/B benchmark of "
-          "commands, "
-          "ONNX models or Python functions, repeated until it is decided",
+          "you claim a speed-up by changed code, options or a model: an A/B benchmark, repeated until it is "
+          "decided",
       .not_when = "the runs are there: compare; where the time goes: profile, record",
       .example = R"({"action": "run", "target": ["attention"]})",
       .parameters = kParameters,

@@ -18,15 +18,15 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME or file; without it: only the meaning of a metric or a rule"},
+            "description": "as of other tools; without it: only the meaning of a metric or a rule"},
     "finding": {"type": "string", "minLength": 1, "maxLength": 200, "description": "id of a rule, e.g. launch_bound"},
     "metric": {"type": "string", "minLength": 1, "maxLength": 200, "description": "id of a metric, e.g. idle_time"},
     "kernel": {"type": "string", "minLength": 1, "maxLength": 10000,
-               "description": "name of a kernel or a part of it; the one with the most time is explained"},
+               "description": "name of a kernel or a part of it; the one with the most time counts"},
     "span": {"type": "string", "minLength": 1, "maxLength": 100,
-             "description": "row of the time line: spans:ID, kernels:ID, copies:ID, syncs:ID, or ID of spans"},
+             "description": "row of the time line: spans:ID, kernels:ID, copies:ID or syncs:ID"},
     "window": {"x-rare": true, "type": "string", "default": "steady",
-               "description": "as of analyze: steady, whole, step:N, ns:BEGIN..END, prefill, decode, or the name of an annotation"}
+               "description": "as of analyze"}
   }})";
 
 constexpr int64_t kExplainedNameBytes = 160;

@@ -25,7 +25,7 @@ constexpr char kParameters[] = R"({
   "type": "object", "additionalProperties": false,
   "properties": {
     "run": {"type": "string", "x-positional": 1, "x-run": true,
-            "description": "run id, tag, @latest, @baseline:NAME or file; without it: all runs with predictions"},
+            "description": "as of other tools; without it: all runs with predictions"},
     "score": {"type": "boolean",
               "description": "compare the predicted with the measured gain of RUN, which has the labels follows=EARLIER applied=RULE[:N]; without RUN: of all such runs"},
     "pairs": {"x-rare": true, "type": "string", "x-host-path": true,

@@ -21,14 +21,14 @@ constexpr char kParameters[] = R"({
     "limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 30, "description": "runs or groups to list"},
     "offset": {"x-rare": true, "type": "integer", "minimum": 0, "default": 0, "description": "runs or groups to skip"},
     "where": {"type": "array", "items": {"type": "string"},
-              "description": "key=value, key!=value (also runs without the key), key~part, key>=n or key<=n; a key is a label, or format, backend, device, tag, file, dropped, records, kernels; may be repeated, then all must be true"},
+              "description": "key=value, key!=value (also runs without the key), key~part, key>=n or key<=n; a key is a label, or format, backend, device, tag, file, dropped, records, kernels; all must be true"},
     "tag": {"x-rare": true, "type": "array", "items": {"type": "string"}, "description": "only runs with this tag; may be repeated"},
     "sort": {"type": "string", "default": "imported",
-             "description": "key to sort by, smallest first (imported: newest first); --sort=-KEY reverses the order"},
+             "description": "key to sort by, smallest first (imported: newest first); --sort=-KEY reverses"},
     "reverse": {"x-rare": true, "type": "boolean", "description": "reverse the order"},
     "group": {"type": "string", "description": "one row for each value of this key"},
     "facets": {"type": "string", "x-optional-value": true,
-               "description": "count runs for each value of these keys, separated by commas; without keys: all labels, format, device and tag"}
+               "description": "count runs for each value of these keys, with commas between; empty: all labels, format, device and tag"}
   }})";
 
 constexpr char kResult[] = R"({

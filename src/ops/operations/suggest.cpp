@@ -21,7 +21,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "window": {"type": "string", "default": "steady",
-               "description": "as of analyze: steady, whole, step:N, ns:BEGIN..END, prefill, decode, or the name of an annotation"},
+               "description": "as of analyze"},
     "top": {"type": "integer", "minimum": 1, "maximum": 100, "default": 5, "description": "suggestions to list"}
   }})";
 

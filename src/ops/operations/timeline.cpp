@@ -25,7 +25,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "what": {"type": "string", "enum": ["rows", "tile", "area", "search"], "default": "rows", "x-positional": 2,
-             "description": "rows: which rows there are; tile: what a stretch looks like when it is drawn; area: sums by name; search: spans by name"},
+             "description": "rows: which there are; tile: a stretch as it is drawn; area: sums by name; search: spans by name"},
     "rows": {"x-rare": true, "type": "array", "items": {"type": "integer", "minimum": 0}, "maxItems": 4096, "x-many": true,
              "description": "numbers of the rows to look at; default: all"},
     "level": {"x-rare": true, "type": "integer", "minimum": 0, "maximum": 50,

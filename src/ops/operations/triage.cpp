@@ -22,7 +22,7 @@ constexpr char kParameters[] = R"({
   "properties": {
     "run": {"x-run": true},
     "window": {"type": "string", "default": "steady",
-               "description": "as of analyze: steady, whole, step:N, ns:BEGIN..END, prefill, decode, or the name of an annotation"}
+               "description": "as of analyze"}
   }})";
 
 constexpr size_t kMostActions = 3;
