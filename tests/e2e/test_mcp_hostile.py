@@ -19,7 +19,13 @@ from server import Server, until
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
-EXEC: dict[str, Any] = {"bench": {}, "deep": {"workload": ["true"]}, "profile": {"model": "x.onnx"}, "queue": {}, "record": {"command": ["true"]}}
+EXEC: dict[str, Any] = {
+    "bench": {},
+    "deep": {"workload": ["true"]},
+    "profile": {"model": "x.onnx"},
+    "queue": {},
+    "record": {"command": ["true"]},
+}
 MESSAGE_LIMIT = 4 << 20
 SLOW = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
 FINE, SILENT = "fine", "silent"
