@@ -32,6 +32,7 @@ def cli_page():
               "a job of `queue run` failed |",
               "| 2 | bad usage or bad input |",
               "| 3 | a needed device, permission, tool or service is missing |", "| 70 | a bug in neurolens |",
+              "| 75 | this machine is unfit to measure on: `bench run` |",
               "| 130 | stopped by Ctrl-C |", ""]
     return "\n".join(lines)
 

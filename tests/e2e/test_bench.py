@@ -11,7 +11,9 @@ import time
 
 import pytest
 
-from conftest import BAD_INPUT, GATE_FAILED, MISSING, Neurolens
+from conftest import BAD_INPUT, BINARY, GATE_FAILED, Neurolens
+
+UNFIT = 75
 
 # The machine of a test is shared with other tests; which checks find it unfit is no matter here.
 ALLOW = [
@@ -237,8 +239,10 @@ def test_an_unfit_machine_is_named_and_can_be_allowed(lab, tmp_path):
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
         result = lab("run", "--json")
-        assert result.code == MISSING
-        assert "unfit" in result.err and "others=REASON" in result.err
+        assert result.code == UNFIT and result.data["targets"] == []
+        assert not result.data["environment"]["fit"]
+        said = lab("run").out
+        assert "unfit" in said and "others=REASON" in said
         assert not (lab.folder / "order").exists()
     finally:
         for process in busy:
@@ -269,6 +273,15 @@ def test_one_measures_at_a_time(lab):
     first.communicate()
     assert second.code == BAD_INPUT
     assert "in use" in second.err and "bench pair" in second.err and str(first.pid) in second.err
+
+
+def test_a_job_of_the_queue_measures_under_the_lock_of_its_runner(lab, tmp_path):
+    lab.program.environment["NEUROLENS_STATE"] = str(tmp_path / "state")
+    lab.write(PAIR % 80)
+    ledger = ["--env", f"NEUROLENS_LEDGER={lab.ledger}"]
+    lab.program("queue", "add", *ledger, "--", str(BINARY), "bench", "run", *ALLOW, cwd=lab.folder)
+    assert lab.program("queue", "run", "--until-empty", cwd=lab.folder).code == 0
+    assert lab("report", "--json").data["targets"][0]["verdict"] == "met"
 
 
 # ---- Files

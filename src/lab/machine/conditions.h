@@ -13,6 +13,10 @@
 
 namespace nl::lab {
 
+/// Exit code of a program that found the machine unfit to measure on (EX_TEMPFAIL of sysexits.h): the queue
+/// tries it again later.
+inline constexpr int kUnfitExit = 75;
+
 enum class CheckState { kFit, kUnfit, kAllowed, kAbsent };
 std::string_view check_state_name(CheckState state);
 

@@ -13,7 +13,7 @@ namespace {
 
 /// All users of the machine meet there: anybody may add a file, nobody may remove one of another.
 Result<std::string> locks_folder(const Environment& surroundings) {
-  const std::string named = surroundings.get("NEUROLENS_LOCKS");
+  const std::string named = surroundings.get(kLocksVariable);
   const std::string folder = named.empty() ? "/tmp/neurolens-locks" : named;
   if (::mkdir(folder.c_str(), 01777) == 0) (void)::chmod(folder.c_str(), 01777);  // whatever the umask says
   struct stat status {};
@@ -22,6 +22,13 @@ Result<std::string> locks_folder(const Environment& surroundings) {
     return Error{ErrorCode::kPermission, "this is no folder: " + folder,
                  "remove it, or name another folder with NEUROLENS_LOCKS"};
   return folder;
+}
+
+bool holds_for_us(const Environment& surroundings, const std::string& path) {
+  const std::string pid = surroundings.get(kHolderVariable);
+  if (pid.empty()) return false;
+  const auto holder = NamedLock::holder(path, Use::kShared);
+  return holder && std::to_string(holder->pid) == pid;
 }
 
 Result<NamedLock> take_one(const std::string& folder, const std::string& device, Use use,
@@ -49,6 +56,8 @@ Result<MachineLock> MachineLock::take(const Environment& surroundings, const std
   const auto end = std::chrono::steady_clock::now() + wait;
   NL_TRY(const std::string folder, locks_folder(surroundings));
   MachineLock lock;
+  for (const std::string& name : {device, std::string(kWholeMachine)})
+    if (holds_for_us(surroundings, folder + "/" + name)) return lock;
   const bool is_whole = device == kWholeMachine;
   NL_TRY(auto machine, take_one(folder, kWholeMachine, is_whole ? use : Use::kShared, purpose, end));
   lock.locks_.push_back(std::move(machine));

@@ -16,6 +16,11 @@
 namespace nl::lab {
 
 inline constexpr const char* kWholeMachine = "machine";
+/// Names the folder of the locks, for tests.
+inline constexpr const char* kLocksVariable = "NEUROLENS_LOCKS";
+/// The process that holds the machine alone for whoever sees this variable: a job of the queue need not ask
+/// again.
+inline constexpr const char* kHolderVariable = "NEUROLENS_MACHINE_HOLDER";
 
 class MachineLock {
  public:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/described.h"
+#include "lab/machine/conditions.h"
 #include "lab/machine/machine_lock.h"
 #include "lab/queue/processes.h"
 
@@ -33,9 +34,6 @@ enum class AttemptEnd {
 };
 const char* attempt_end_name(AttemptEnd end);
 std::optional<AttemptEnd> attempt_end_of(std::string_view name);
-
-/// The exit code by which a job says that the machine is not fit for it now: EX_TEMPFAIL of sysexits.h.
-inline constexpr int kUnfitExit = 75;
 
 /// How often a job is run again, by how its attempt ended.
 struct Retries {

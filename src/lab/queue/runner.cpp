@@ -232,6 +232,11 @@ class Runner {
     plan.environment.push_back(fmt::format("NEUROLENS_JOB={}", job.id));
     plan.environment.push_back(fmt::format("NEUROLENS_ATTEMPT={}", attempt.number));
     plan.environment.push_back(mark_of(attempt));
+    const std::string locks = options_.surroundings->get(kLocksVariable);
+    if (!locks.empty()) plan.environment.push_back(fmt::format("{}={}", kLocksVariable, locks));
+    // What the job measures is measured under the lock of this runner.
+    if (job.plan.use == Use::kAlone)
+      plan.environment.push_back(fmt::format("{}={}", kHolderVariable, self_.pid));
     plan.time_limit_s = job.plan.time_limit_s;
     plan.log_bytes = job.plan.log_bytes;
     plan.grace_ms = options_.grace.count();

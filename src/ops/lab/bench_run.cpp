@@ -74,16 +74,33 @@ Result<std::map<std::string, std::string>> allowed_checks(const lab::BenchFile& 
   return allowed;
 }
 
-Result<lab::Fitness> fit_machine(const Context& context, const lab::BenchFile& file, const json& parameters) {
+Result<lab::Fitness> judged_machine(const Context& context, const lab::BenchFile& file,
+                                    const json& parameters) {
   NL_TRY(const auto allowed, allowed_checks(file, parameters));
-  lab::Fitness fitness = lab::judge_machine(*context.environment, allowed);
-  if (fitness.is_fit) return fitness;
-  std::string advice;
-  for (const lab::MachineCheck& check : fitness.checks) {
-    if (check.state == lab::CheckState::kUnfit)
-      advice += (advice.empty() ? "" : "; ") + check.advice + ", or --allow '" + check.id + "=REASON'";
+  return lab::judge_machine(*context.environment, allowed);
+}
+
+/// Nothing is measured.
+Outcome unfit_outcome(const lab::BenchFile& file, const lab::Fitness& fitness) {
+  Outcome outcome;
+  outcome.data = {{"suite", file.suite},
+                  {"file", file.path},
+                  {"finished", false},
+                  {"environment", to_json_tree(fitness)},
+                  {"targets", json::array()}};
+  outcome.shown = {{"unfit", fitness.sentence()}};
+  outcome.exit_code = lab::kUnfitExit;
+  return outcome;
+}
+
+std::string unfit_text(const Outcome& outcome, const TextStyle& style) {
+  std::string out = "The machine is " + outcome.shown["unfit"].get<std::string>() + ".\n";
+  for (const json& check : outcome.data["environment"]["checks"]) {
+    if (check["state"] != "unfit") continue;
+    const std::string advice = check["advice"], id = check["id"];
+    out += wrapped(advice + ", or say why it is no matter: --allow '" + id + "=REASON'", "  ", style.width);
   }
-  return Error{ErrorCode::kUnavailable, "the machine is " + fitness.sentence(), advice};
+  return out;
 }
 
 /// What a command costs that does nothing: as much of each command's time is ours.
@@ -117,25 +134,23 @@ json labels_of(const lab::BenchFile& file, const lab::Target& target) {
 }
 
 Result<BenchAnswer> begin_answer(const Context& context, const lab::BenchFile& file,
-                                 const std::vector<const lab::Target*>& targets, const json& parameters) {
+                                 const lab::Fitness& fitness,
+                                 const std::vector<const lab::Target*>& targets) {
   BenchAnswer answer;
   answer.suite = file.suite;
   answer.file = file.path;
   answer.started_by = context.principal;
   answer.started_unix_ns = store::unix_now_ns();
-  NL_TRY(answer.environment, fit_machine(context, file, parameters));
+  answer.environment = fitness;
   NL_TRY(answer.overhead_ns, harness_overhead(context, targets));
   return answer;
 }
 
-/// One that goes on is measured on a machine that is fit again.
 Result<BenchSession> session_for(const Context& context, const lab::BenchFile& file,
-                                 const std::vector<const lab::Target*>& targets, const json& parameters) {
-  if (parameters.value("resume", false)) {
-    NL_CHECK(fit_machine(context, file, parameters));
-    return BenchSession::resume(context, file);
-  }
-  NL_TRY(const BenchAnswer answer, begin_answer(context, file, targets, parameters));
+                                 const lab::Fitness& fitness, const std::vector<const lab::Target*>& targets,
+                                 const json& parameters) {
+  if (parameters.value("resume", false)) return BenchSession::resume(context, file);
+  NL_TRY(const BenchAnswer answer, begin_answer(context, file, fitness, targets));
   return BenchSession::start(context, file, answer);
 }
 
@@ -241,7 +256,9 @@ Result<Outcome> run_bench(Context& context, const json& parameters) {
   NL_CHECK(refuse_faults(file, *context.environment, warnings));
   NL_TRY(auto ledger, store::Ledger::open(context.ledger_folder));
   NL_CHECK(ledger.may_write());
-  NL_TRY(BenchSession session, session_for(context, file, targets, parameters));
+  NL_TRY(const lab::Fitness fitness, judged_machine(context, file, parameters));
+  if (!fitness.is_fit) return unfit_outcome(file, fitness);
+  NL_TRY(BenchSession session, session_for(context, file, fitness, targets, parameters));
   NL_CHECK(measure_all(context, ledger, session, file, targets, parameters));
   NL_CHECK(session.finish());
   Outcome outcome = outcome_of(session);
@@ -250,6 +267,7 @@ Result<Outcome> run_bench(Context& context, const json& parameters) {
 }
 
 std::string bench_run_text(const Outcome& outcome, const TextStyle& style) {
+  if (outcome.exit_code == lab::kUnfitExit) return unfit_text(outcome, style);
   const json& data = outcome.data;
   std::string out = bold(data["suite"].get<std::string>(), style) + "  " +
                     dim("session " + data["session"].get<std::string>(), style) + "\n";

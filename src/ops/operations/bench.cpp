@@ -84,7 +84,9 @@ std::string text(const Outcome& outcome, const TextStyle& style) {
   if (outcome.data.contains("schema")) return outcome.data["schema"].dump(2) + "\n";
   if (outcome.data.contains("noise")) return audit_text(outcome, style);
   if (outcome.data.contains("suspects")) return bench_bisect_text(outcome, style);
-  return outcome.data.contains("session") ? bench_run_text(outcome, style) : bench_files_text(outcome, style);
+  return outcome.data.contains("session") || outcome.shown.contains("unfit")
+             ? bench_run_text(outcome, style)
+             : bench_files_text(outcome, style);
 }
 
 }  // namespace
