@@ -1,6 +1,7 @@
 // The parts of the queue one by one: its file, its rules, its logs, the processes it finds. What happens when
 // processes are killed is shown end to end, in tests/e2e/test_queue.py and tests/full/queue.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

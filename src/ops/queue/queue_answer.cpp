@@ -42,7 +42,7 @@ std::map<std::string, std::string> shown_environment(const std::vector<std::stri
     const size_t equals = std::min(variable.find('='), variable.size());
     const std::string name = readable(variable.substr(0, equals));
     const std::string value = readable(variable.substr(std::min(equals + 1, variable.size())));
-    shown[name] = names_a_secret(name) ? std::string(kRemoved) : without_secrets(value);
+    shown[name] = names_a_secret(name) ? std::string(kRemoved) : without_secrets(std::string_view(value));
   }
   return shown;
 }
