@@ -15,6 +15,8 @@
 
 namespace nl::capture {
 
+/// Its name among the artefacts of a run.
+inline constexpr const char* kTelemetryFile = "telemetry.csv";
 inline constexpr const char* kNvmlVariable =
     "NEUROLENS_NVML";  ///< path of libnvidia-ml, instead of the usual name
 

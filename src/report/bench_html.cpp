@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/number_text.h"
+#include "report/bench_words.h"
 #include "report/escape.h"
 #include "report/html_page.h"
 #include "report/svg.h"
@@ -18,25 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& object, const char* key) {
-  return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
-}
-
-std::optional<double> number_of(const json& object, const char* key) {
-  if (!object.contains(key) || !object[key].is_number()) return std::nullopt;
-  return object[key].get<double>();
-}
-
-std::string verdict_words(const std::string& verdict) {
-  return verdict == "not_met" ? "not met" : verdict;
-}
-
-/// The colour of a verdict.
-const char* verdict_class(const std::string& verdict) {
-  if (verdict == "met") return "better";
-  return verdict == "not_met" || verdict == "refused" ? "worse" : "base";
-}
-
 /// The bound of the expectation of a speed-up, from its text.
 std::optional<double> expected_speedup(const json& claim) {
   for (const json& expectation : claim["expectations"]) {
@@ -45,20 +27,6 @@ std::optional<double> expected_speedup(const json& claim) {
     if (text.starts_with(kStart)) return std::strtod(text.c_str() + kStart.size(), nullptr);
   }
   return std::nullopt;
-}
-
-std::string speedup_words(const json& claim) {
-  const auto speedup = number_of(claim, "speedup"), low = number_of(claim, "low"),
-             high = number_of(claim, "high");
-  if (!speedup) return "-";
-  std::string out = fmt::format("{:.3f} ×", *speedup);
-  if (low && high) out += fmt::format(" ({:.3f} to {:.3f})", *low, *high);
-  return out;
-}
-
-std::string median_words(const json& side) {
-  const auto ns = number_of(side, "median_ns");
-  return ns ? duration_text(static_cast<int64_t>(*ns)) : "-";
 }
 
 // ---- Forest plot
@@ -139,12 +107,34 @@ class Forest {
 
 // ---- Sections
 
+std::string speedup_or_dash(const json& claim) {
+  const std::string speedup = speedup_words(claim);
+  return speedup.empty() ? "-" : speedup;
+}
+
 std::vector<std::string> remarks_of(const json& claim) {
   std::vector<std::string> remarks;
-  for (const char* const key : {"reason", "why"}) {
-    if (std::string text = text_of(claim, key); !text.empty()) remarks.push_back(std::move(text));
-  }
+  if (std::string reason = text_of(claim, "reason"); !reason.empty()) remarks.push_back(std::move(reason));
+  if (const std::string why = text_of(claim, "why"); !why.empty()) remarks.push_back("why: " + why);
   return remarks;
+}
+
+/// To a page of the claim; empty where there is none.
+Cell page_cell(const json& claim, const char* what, const char* title) {
+  const std::string page = text_of(claim.value("pages", json::object()), what);
+  return page.empty() ? words("") : linked(title, page);
+}
+
+std::string results_words(const json& claim) {
+  if (text_of(claim, "verdict") == "refused") return "-";
+  return claim.value("checked", false) ? "checked" : "not checked";
+}
+
+void leave_out_last_if_empty(Table& table) {
+  const auto is_empty = [](const std::vector<Cell>& row) { return row.back().text.empty(); };
+  if (!std::all_of(table.rows.begin(), table.rows.end(), is_empty)) return;
+  table.columns.pop_back();
+  for (auto& row : table.rows) row.pop_back();
 }
 
 Section verdict_section(const json& session) {
@@ -155,18 +145,20 @@ Section verdict_section(const json& session) {
       "A dot is how many times as fast as its baseline a variant is, and its line the interval; the short "
       "upright line is what was expected."};
   section.table.columns = {"claim",   "verdict", "speed-up (interval)", "expected", "runs", "baseline",
-                           "variant", "results"};
+                           "variant", "results", "runs in order",       "profiles"};
   for (const json& claim : session["targets"]) {
     std::string expected;
     for (const json& expectation : claim["expectations"])
       expected += (expected.empty() ? "" : ", ") + text_of(expectation, "text");
     section.table.rows.push_back(
         {with_below(name(text_of(claim, "name")), remarks_of(claim)),
-         words(verdict_words(text_of(claim, "verdict"))), words(speedup_words(claim)),
+         words(verdict_words(text_of(claim, "verdict"))), words(speedup_or_dash(claim)),
          words(visible(expected)), number(grouped(claim["runs"].get<int64_t>())),
-         number(median_words(claim["baseline"])), number(median_words(claim["changed"])),
-         words(claim.value("checked", false) ? "checked" : "not checked")});
+         number(time_of(claim["baseline"], "median_ns")), number(time_of(claim["changed"], "median_ns")),
+         words(results_words(claim)), page_cell(claim, "runs", "every run"),
+         page_cell(claim, "profiles", "comparison")});
   }
+  leave_out_last_if_empty(section.table);
   return section;
 }
 
@@ -199,8 +191,8 @@ Section history_section(const json& session) {
                              change["before"].get<double>(), change["after"].get<double>(),
                              change["at"].get<int64_t>() + 1);
     section.table.rows.push_back({name(claim), number(grouped(static_cast<int64_t>(points.size()))),
-                                  picture(spark(points)), words(speedup_words(points.front())),
-                                  words(speedup_words(points.back())),
+                                  picture(spark(points)), words(speedup_or_dash(points.front())),
+                                  words(speedup_or_dash(points.back())),
                                   words(changes.empty() ? "none" : changes)});
   }
   return section;
@@ -230,10 +222,7 @@ Section side_section(const json& session) {
     if (claim["runs"] == 0) continue;
     for (const char* const key : {"baseline", "changed"}) {
       const json& side = claim[key];
-      const auto time = [&](const char* field) {
-        const auto ns = number_of(side, field);
-        return number(ns ? duration_text(static_cast<int64_t>(*ns)) : "-");
-      };
+      const auto time = [&](const char* field) { return number(time_of(side, field)); };
       const auto memory = number_of(side, "peak_memory_bytes"), rate = number_of(side, "per_second");
       section.table.rows.push_back({name(text_of(claim, "name")), name(text_of(side, "name")),
                                     number(grouped(side["runs"].get<int64_t>())), time("median_ns"),

@@ -47,6 +47,11 @@ std::string html_of_name(const Cell& cell) {
   return html_name(cell.short_name, 120) + "<span class=\"full\">" + html_name(cell.text, 200) + "</span>";
 }
 
+std::string html_of_text(const Cell& cell) {
+  const std::string text = html_name(cell.text, 2000);
+  return cell.link.empty() ? text : "<a href=\"" + nl::report::html(cell.link) + "\">" + text + "</a>";
+}
+
 std::string html_cell(const Cell& cell) {
   switch (cell.kind) {
     case Kind::kName:
@@ -62,7 +67,7 @@ std::string html_cell(const Cell& cell) {
                  .str() +
              "</td>";
     default:
-      return "<td>" + html_name(cell.text, 2000) + below_html(cell) + "</td>";
+      return "<td>" + html_of_text(cell) + below_html(cell) + "</td>";
   }
 }
 

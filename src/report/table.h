@@ -17,6 +17,7 @@ struct Cell {
   double share = 0;                     ///< of a bar, 0 to 1
   std::string short_name = {};          ///< of a name; HTML shows it first
   std::vector<std::string> below = {};  ///< lines in small letters under it, in HTML only
+  std::string link = {};                ///< of a text: to a page of ours, in HTML only
 };
 
 inline Cell words(std::string text) {
@@ -42,6 +43,12 @@ inline Cell picture(std::string svg) {
 }
 inline Cell with_below(Cell cell, std::vector<std::string> lines) {
   cell.below = std::move(lines);
+  return cell;
+}
+
+inline Cell linked(std::string text, std::string page) {
+  Cell cell = words(std::move(text));
+  cell.link = std::move(page);
   return cell;
 }
 

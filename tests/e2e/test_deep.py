@@ -176,6 +176,27 @@ def test_three_passes_become_one_run(stand_ins, tmp_path):
     assert {label["key"]: label["value"] for label in shown["labels"]}["variant"] == "a"
 
 
+def test_bench_says_by_profiles_of_both_sides_why(stand_ins, tmp_path):
+    neurolens = stand_ins()
+    (tmp_path / "bench.yaml").write_text(
+        "targets:\n  - name: pair\n    seed: 1\n    time: printed time_ms\n    baseline: {command: [echo, time_ms=2]}\n"
+        "    variants: {half: {command: [echo, time_ms=1]}}\n    stop: {runs: 6}\n"
+    )
+    checks = ("governor", "turbo", "smt", "memory", "cgroup", "others", "stolen", "throttled")
+    allow = [word for check in checks for word in ("--allow", f"{check}=a test")]
+    neurolens.environment["NEUROLENS_LOCKS"] = str(tmp_path / "locks")
+    (claim,) = neurolens("bench", "run", "--deep", *allow, "--json", cwd=tmp_path, timeout=300).data["targets"]
+    assert claim["verdict"] == "met" and claim["why"] and "not known" not in claim["why"], claim["why"]
+    for run, side in zip(claim["profiled_runs"], ("baseline", "half"), strict=True):
+        labels = {label["key"]: label["value"] for label in neurolens("label", run, "--json").data["labels"]}
+        assert (labels["target"], labels["side"]) == ("pair", side)
+        assert neurolens.rows(run, "SELECT count(*) AS n FROM kernels")[0]["n"] > 0
+    neurolens("bench", "report", "--html", "page.html", cwd=tmp_path)
+    assert 'href="page-pages/1-profiles.html"' in (tmp_path / "page.html").read_text()
+    assert "<svg" in (tmp_path / "page-pages/1-profiles.html").read_text()
+
+
+
 def test_artifacts(stand_ins):
     data = stand_ins().deep("--repeats", "1", command=["echo", "hello"]).data
     folder = pathlib.Path(data["artifacts"])

@@ -38,10 +38,11 @@ def test_samples_become_counters(tmp_path, library):
     assert values[0, "utilization.gpu"] == (98, "%") and values[0, "utilization.memory"] == (40, "%")
     assert values[0, "temperature.gpu"][0] == 33 and values[1, "temperature.gpu"][0] == 34
     assert values[0, "memory.used"] == ((1 << 30) + 1, "B") and values[0, "clocks_event_reasons.active"][0] == 4
-    # every 100 ms, as long as the program runs
-    assert all(3 <= row["n"] <= 8 for row in rows)
     (times,) = neurolens.rows(run, "SELECT min(start_ns) AS first, max(start_ns) AS last FROM counters")
     assert before < times["first"] < times["last"] < time.time_ns()
+    # every 100 ms, as long as the program runs; a busy machine may take fewer
+    most = (times["last"] - times["first"]) / 1e8 + 2
+    assert all(2 <= row["n"] <= most for row in rows)
 
 
 @pytest.mark.parametrize("fault", ["no_driver", "no_gpu"])

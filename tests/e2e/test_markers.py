@@ -230,30 +230,12 @@ def test_the_package_by_itself():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("is_recorded, limits", [
-    (False, {"scope": 50, "macro": 50, "c": 50}), (True, {"scope": 200, "macro": 200, "c": 200})])
-def test_what_a_scope_costs_in_cpp(tmp_path, is_recorded, limits):
-    assert_within(tmp_path, [BUILD / "bin/marker_cost", "5"], is_recorded, limits)
-
-
-@needs_extension
-@pytest.mark.parametrize("is_recorded, limits", [(False, {"with": 150}), (True, {"with": 1000})])
-def test_what_a_scope_costs_in_python(tmp_path, is_recorded, limits):
-    assert_within(tmp_path, [sys.executable, REPOSITORY / "bench/markers/marker_cost.py", "5"], is_recorded, limits)
-
-
-def assert_within(tmp_path, command, is_recorded, limits):
-    """CPU time of a scope, the least of many samples in ns: on a busy machine noise only ever adds, so more are taken."""
-    best = {}
-    for attempt in range(10):
-        recorder = [RECORD, tmp_path / f"cost-{attempt}", "ring_bytes=16777216", "--"] if is_recorded else []
-        done = subprocess.run([*recorder, *command], env={**os.environ, "PYTHONPATH": str(BUILD / "python")},
-                              stdout=subprocess.PIPE, text=True, check=True)
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        if is_recorded:
-            assert not lines.pop()["lost"], "a marker that is lost costs nothing"
-        for line in lines:
-            best = {form: min(ns, best.get(form, ns)) for form, ns in line.items()}
-        if all(best[form] <= limit for form, limit in limits.items()):
-            return
-    pytest.fail(f"{best} above {limits}")
+@pytest.mark.parametrize("program", ["c++", pytest.param("python", marks=needs_extension)])
+def test_what_is_measured_is_recorded_without_loss(tmp_path, program):
+    """bench/markers says what a scope costs; here, that its programs do what it measures."""
+    command = [BUILD / "bin/marker_cost", "2"] if program == "c++" else [sys.executable, REPOSITORY / "bench/markers/marker_cost.py", "2"]
+    done = subprocess.run([RECORD, tmp_path / "cost", "ring_bytes=16777216", "--", *command],
+                          env={**os.environ, "PYTHONPATH": str(BUILD / "python")}, stdout=subprocess.PIPE, text=True, check=True)
+    *rounds, end = [json.loads(line) for line in done.stdout.splitlines()]
+    assert not end["lost"] and len(rounds) == 2
+    assert all(ns >= 0 for one in rounds for ns in one.values())

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -11,8 +12,11 @@
 
 #include "base/aside.h"
 #include "base/json.h"
+#include "base/printed_values.h"
 #include "lab/machine/conditions.h"
+#include "lab/machine/gpu_conditions.h"
 #include "lab/run/claim_result.h"
+#include "lab/run/expectation_update.h"
 #include "lab/run/schedule.h"
 #include "lab/targets/bench_file.h"
 #include "lab/targets/target_check.h"
@@ -237,6 +241,105 @@ TEST(LabClaim, WarmUpDoesNotCount) {
 }
 
 // ---- Files
+
+// ---- GPUs
+
+constexpr char kTelemetryTitles[] =
+    "time,index,name,power.draw [mW],clocks.current.sm [MHz],clocks.current.memory [MHz],utilization.gpu [%],"
+    "utilization.memory [%],temperature.gpu,memory.used [B],clocks_event_reasons.active\n";
+
+TEST(LabGpus, AreSummedUpByTheirIndexAndWhatIsNotSaidIsAbsent) {
+  const auto gpus = gpu_conditions(std::string(kTelemetryTitles) +
+                                   "1,0,\"A, B\",100000,1980,2619,98,40,60,1,4\n"
+                                   "1,1,\"A, B\",[N/A],1980,2619,98,40,50,1,[N/A]\n"
+                                   "2,0,\"A, B\",300000,1200,2619,98,40,71,1,64\n"
+                                   "2,1,\"A, B\",[N/A],19");
+  ASSERT_EQ(gpus.size(), 2U);
+  EXPECT_EQ(gpus[0].samples, 2);
+  EXPECT_EQ(gpus[0].sm_mhz_low, 1200);
+  EXPECT_EQ(gpus[0].sm_mhz_high, 1980);
+  EXPECT_DOUBLE_EQ(*gpus[0].power_w, 200);
+  EXPECT_DOUBLE_EQ(*gpus[0].temperature_c, 71);
+  EXPECT_EQ(gpus[0].slowed, 1) << "a power cap (4) is none, heat (64) is one";
+  EXPECT_EQ(gpus[1].samples, 1) << "a line that was cut short does not count";
+  EXPECT_FALSE(gpus[1].power_w || gpus[1].slowed);
+  EXPECT_TRUE(gpu_conditions("").empty() && gpu_conditions("no,such\n1,2\n").empty());
+}
+
+// ---- Values that are printed
+
+TEST(LabPrinted, ValuesStandBehindTheirWholeName) {
+  using Values = std::vector<std::string_view>;
+  EXPECT_EQ(printed_values("a=1 b=2\na=3\r\n\ta=4", "a"), (Values{"1", "3", "4"}));
+  EXPECT_EQ(printed_values("aa=1 xa=2 a =3 a= a", "a"), (Values{""}));
+  EXPECT_TRUE(printed_values("a=1", "").empty());
+}
+
+// ---- Expectations that are written anew
+
+constexpr char kExpecting[] = R"(targets:
+  - name: one
+    baseline: {command: [a]}
+    variants: {v: {command: [b]}}
+    expect: ["speedup >= 1.05", p99_ms <= 40]
+  - name: two
+    matrix: {n: [1, 2]}
+    baseline: {command: [a]}
+    variants: {v: {command: [b]}}
+    expect:
+      - speedup >= 1.05   # why
+)";
+
+nlohmann::json claim_json(const std::string& target, const std::vector<std::array<double, 3>>& results,
+                          const std::string& verdict = "met") {
+  nlohmann::json claim = {{"target", target}, {"name", target}, {"verdict", verdict}, {"runs", 40}};
+  claim["expectations"] = nlohmann::json::array();
+  for (const auto& [low, value, high] : results)
+    claim["expectations"].push_back({{"value", value}, {"low", low}, {"high", high}});
+  return claim;
+}
+
+nlohmann::json list(const std::vector<nlohmann::json>& claims) {
+  return claims;
+}
+
+TEST(LabExpectations, AreWrittenByWhatWasMeasured) {
+  const auto file = parse_bench_file(kExpecting, "/some/where/bench.yaml");
+  ASSERT_TRUE(file) << file.error().message;
+  auto updates = expectation_updates(
+      *file, list({claim_json("one", {{1.2345, 1.25, 1.27}, {30, 31, 32.004}}),
+                   claim_json("two[n=1]", {{2, 2.1, 2.2}}), claim_json("two[n=2]", {{1.5, 1.6, 1.7}})}));
+  const std::string text = with_updates(kExpecting, updates);
+  EXPECT_NE(text.find("[\"speedup >= 1.21\", p99_ms <= 33.1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("- speedup >= 1.40   # why"), std::string::npos) << "the slowest of the matrix\n"
+                                                                       << text;
+  ASSERT_EQ(updates.size(), 3U);
+  EXPECT_EQ(updates[2].claims, (std::vector<std::string>{"two[n=1]", "two[n=2]"}));
+  EXPECT_TRUE(parse_bench_file(text, "/some/where/bench.yaml"));
+}
+
+TEST(LabExpectations, StayWhereNotAllOfThemWasMeasured) {
+  const auto file = parse_bench_file(kExpecting, "/some/where/bench.yaml");
+  auto updates = expectation_updates(*file, list({claim_json("one", {{0.1, 1, 2}, {30, 31, 32}}, "refused"),
+                                                  claim_json("two[n=2]", {{1.5, 1.6, 1.7}})}));
+  EXPECT_EQ(with_updates(kExpecting, updates), kExpecting);
+  EXPECT_NE(updates[0].why_not.find("refused"), std::string::npos);
+  EXPECT_EQ(updates[2].why_not, "two[n=1] was not measured");
+  updates = expectation_updates(*file, list({claim_json("one", {{0.1, 1, 2}, {30, 31, 32}})}));
+  EXPECT_NE(updates[1].why_not.find("too wide"), std::string::npos) << "the bound would be below 0";
+}
+
+TEST(LabExpectations, StayWhereTheirWordsAreNotPlain) {
+  const std::string twice =
+      "targets:\n  - {name: a, baseline: {command: [speedup >= 2]}, variants: {v: {command: [b]}}, expect: "
+      "[speedup >= 2]}\n";
+  const auto file = parse_bench_file(twice, "/some/where/bench.yaml");
+  ASSERT_TRUE(file) << file.error().message;
+  auto updates = expectation_updates(*file, list({claim_json("a", {{3, 3.1, 3.2}})}));
+  EXPECT_EQ(with_updates(twice, updates), twice);
+  EXPECT_NE(updates[0].why_not.find("more than once"), std::string::npos);
+  EXPECT_EQ(updates[0].after, updates[0].before);
+}
 
 TEST(LabFile, PercentagesAndNumbersAreRead) {
   const auto file = parse_bench_file(

@@ -122,6 +122,8 @@ struct BisectAnswer {
   std::optional<int64_t> linear_runs;
   double error = 0;
   uint64_t seed = 0;
+  std::vector<std::string> profiled_runs = {};
+  std::string why = {};
   static constexpr auto fields() {
     using A = BisectAnswer;
     return std::tuple{
@@ -145,7 +147,11 @@ struct BisectAnswer {
               "runs that a search from point to point would have used up to the culprit: that many steps "
               "with the mean number of runs of these; null without a culprit or step"),
         field("error", &A::error, "chance of a wrong culprit, over all steps"),
-        field("seed", &A::seed, "of the order inside the pairs")};
+        field("seed", &A::seed, "of the order inside the pairs"),
+        field(
+            "profiled_runs", &A::profiled_runs,
+            "one of the point before the culprit and one of the culprit, recorded; empty without a culprit"),
+        field("why", &A::why, "what the comparison of these two says; else empty")};
   }
 };
 

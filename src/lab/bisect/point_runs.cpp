@@ -6,6 +6,7 @@
 
 #include "base/call_control.h"
 #include "base/files.h"
+#include "base/printed_values.h"
 #include "base/text.h"
 #include "capture/run/workload.h"
 #include "stats/sample.h"
@@ -26,11 +27,8 @@ std::optional<double> time_of(std::string_view text) {
 
 std::optional<double> by_key(const std::string& text, const std::string& key) {
   std::optional<double> last;
-  for (const std::string& line : split(text, '\n')) {
-    const std::string_view words = trimmed(line);
-    if (words.size() <= key.size() || words.substr(0, key.size()) != key || words[key.size()] != '=')
-      continue;
-    if (const auto value = time_of(words.substr(key.size() + 1))) last = value;
+  for (const std::string_view printed : printed_values(text, key)) {
+    if (const auto value = time_of(printed)) last = value;
   }
   return last;
 }
@@ -74,7 +72,7 @@ capture::WorkloadOptions workload(const PointRunsOptions& options, const BisectP
   capture::WorkloadOptions workload;
   workload.folder = folder;
   workload.surroundings = options.surroundings;
-  workload.environment = {"NEUROLENS_POINT=" + point.id};
+  workload.environment = {std::string(kPointVariable) + "=" + point.id};
   workload.ends_with_us = true;
   workload.artifacts = folder + ".log";
   workload.time_limit = std::chrono::seconds(seconds);
@@ -120,6 +118,13 @@ std::string PointRuns::folder_of(const BisectPoint& point) const {
   return options_.folder + (point.id == good_ ? "/good" : "/candidate");
 }
 
+std::vector<std::string> PointRuns::command_of(const BisectPoint& point) const {
+  std::vector<std::string> command;
+  for (const std::string& word : options_.command) command.push_back(with_point(word, point.id));
+  command[0] = program_in(folder_of(point), command[0]);
+  return command;
+}
+
 Result<Known<bool>> PointRuns::prepare(const BisectPoint& point) const {
   const std::string folder = folder_of(point);
   if (options_.fill) {
@@ -139,8 +144,7 @@ Result<Known<bool>> PointRuns::prepare(const BisectPoint& point) const {
 
 Result<Known<double>> PointRuns::measure(const BisectPoint& point) const {
   auto run = workload(options_, point, folder_of(point), options_.run_seconds);
-  for (const std::string& word : options_.command) run.command.push_back(with_point(word, point.id));
-  run.command[0] = program_in(run.folder, run.command[0]);
+  run.command = command_of(point);
   const auto done = capture::run_workload(run);
   NL_CHECK(check_cancelled());
   if (!done && done.error().code == ErrorCode::kNotFound) return Known<double>::absent(done.error().message);

@@ -17,6 +17,9 @@
 
 namespace nl::lab {
 
+/// The variable by which a build and a workload know their point.
+inline constexpr const char* kPointVariable = "NEUROLENS_POINT";
+
 struct PointRunsOptions {
   const Environment* surroundings = &Environment::of_process();
   std::string folder = {};                ///< where points are built; ours alone
@@ -37,10 +40,13 @@ class PointRuns {
   Result<Known<bool>> prepare(const BisectPoint& point) const;
   Result<Known<double>> measure(const BisectPoint& point) const;
 
+  /// Where a point lies that was prepared, and what measures it there.
+  std::string folder_of(const BisectPoint& point) const;
+  std::vector<std::string> command_of(const BisectPoint& point) const;
+
  private:
   PointRuns(PointRunsOptions options, std::string good)
       : options_(std::move(options)), good_(std::move(good)) {}
-  std::string folder_of(const BisectPoint& point) const;
 
   PointRunsOptions options_;
   std::string good_;

@@ -10,6 +10,7 @@
 
 #include "base/described.h"
 #include "base/environment.h"
+#include "lab/machine/gpu_conditions.h"
 
 namespace nl::lab {
 
@@ -64,6 +65,7 @@ struct RunConditions {
   std::optional<double> group_throttled = {};  ///< share of the time
   std::optional<double> temperature_c = {};
   std::optional<int64_t> khz = {};
+  std::vector<GpuConditions> gpus = {};
   std::map<std::string, std::string> absent = {};  ///< why, by the name of what is not there
   std::vector<std::string> marks = {};             ///< what disturbed it
 
@@ -95,7 +97,8 @@ constexpr auto Fitness::fields() {
 constexpr auto RunConditions::fields() {
   using C = RunConditions;
   return std::tuple{
-      field("marks", &C::marks, "what disturbed the run: others_busy, stolen, throttled, group_throttled"),
+      field("marks", &C::marks,
+            "what disturbed the run: others_busy, stolen, throttled, group_throttled, gpu_slowed"),
       field_if_any("others_busy", &C::others_busy, "processors that worked for others, on average"),
       field_if_any("stolen", &C::stolen,
                    "processors that the host of the virtual machine took away, on average"),
@@ -104,6 +107,7 @@ constexpr auto RunConditions::fields() {
                    "share of the time for which the control group stopped us"),
       field_if_any("temperature_c", &C::temperature_c, "of the hottest sensor, after the run"),
       field_if_any("khz", &C::khz, "of the slowest allowed processor, after the run"),
+      field("gpus", &C::gpus, "what GPUs did during the run"),
       field("absent", &C::absent, "why a figure is not there")};
 }
 

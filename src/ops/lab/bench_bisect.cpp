@@ -9,6 +9,9 @@
 #include "lab/bisect/bisect.h"
 #include "lab/bisect/git_points.h"
 #include "lab/bisect/point_runs.h"
+#include "ops/door.h"
+#include "ops/lab/measure_side.h"
+#include "ops/lab/profile_sides.h"
 #include "ops/text/text.h"
 
 namespace nl::ops {
@@ -72,14 +75,45 @@ Result<FolderAside> make_work_folder(const Context& context, const json& paramet
   return FolderAside::create(folder + "/bisect-");
 }
 
+/// A run of the point in the ledger; what was built before is built again.
+Result<std::string> recorded(const Context& given, const lab::PointRuns& runs, const BisectPoint& point,
+                             int64_t run_seconds) {
+  NL_TRY(const auto ready, runs.prepare(point));
+  if (!ready) return Error{ErrorCode::kUnavailable, ready.reason()};
+  const Environment environment =
+      with_variables(*given.environment, {{lab::kPointVariable, point.id}}, runs.folder_of(point));
+  Context context = given;
+  context.environment = &environment;
+  json parameters = {{"command", runs.command_of(point)}, {"set", json::array({"point=" + point.id})}};
+  parameters = recording(std::move(parameters), runs.folder_of(point), run_seconds);
+  NL_TRY(const Outcome outcome, call("record", std::move(parameters), context));
+  return outcome.data.value("run_id", "");
+}
+
+/// The culprit against the point before it.
+Result<void> add_why(const Context& context, const lab::PointRuns& runs, int64_t run_seconds,
+                     BisectAnswer& answer) {
+  if (answer.status != BisectStatus::kFound || !answer.before) return {};
+  const auto record = [&](const BisectPoint& point) { return recorded(context, runs, point, run_seconds); };
+  NL_TRY(Explanation explanation, explained(
+                                      context, [&] { return record(*answer.before); },
+                                      [&] { return record(answer.suspects.front()); }));
+  answer.profiled_runs = std::move(explanation.runs);
+  answer.why = std::move(explanation.why);
+  return {};
+}
+
 Result<BisectAnswer> searched(const Context& context, const json& parameters,
                               const std::vector<BisectPoint>& points, lab::PointRunsOptions runs_options) {
   if (points.empty() || points.size() > kMostPoints)
     return Error{ErrorCode::kBadInput, "so many points cannot be bisected: " + std::to_string(points.size())};
+  const int64_t run_seconds = runs_options.run_seconds;
   NL_TRY(const auto runs, lab::PointRuns::make(std::move(runs_options), points.front()));
   const lab::BisectCalls calls = {[&](const BisectPoint& point) { return runs.prepare(point); },
                                   [&](const BisectPoint& point) { return runs.measure(point); }};
-  return lab::bisect(points, calls, bisect_options(context, parameters));
+  NL_TRY(BisectAnswer answer, lab::bisect(points, calls, bisect_options(context, parameters)));
+  NL_CHECK(add_why(context, runs, run_seconds, answer));
+  return answer;
 }
 
 Result<BisectAnswer> searched_in_git(const Context& context, const json& parameters,
@@ -172,6 +206,7 @@ std::string bench_bisect_text(const Outcome& outcome, const TextStyle& style) {
   const auto& answer = answer_of<BisectAnswer>(outcome);
   const bool differ = !answer.suspects.empty();
   return bisect_verdict_text(answer) + (differ ? bisect_ends_text(answer) : "") +
+         (answer.why.empty() ? "" : wrapped("Why: " + answer.why, "", style.width)) +
          bisect_steps_text(answer, style) + bisect_cost_text(answer);
 }
 

@@ -1,11 +1,17 @@
 #include "ops/lab/bench_report.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
 #include "base/json.h"
+#include "base/path_text.h"
+#include "base/permissions.h"
+#include "ops/door.h"
 #include "ops/lab/bench_session.h"
 #include "report/bench_html.h"
+#include "report/claim_html.h"
 #include "stats/change_points.h"
 
 namespace nl::ops {
@@ -73,6 +79,45 @@ json history_of(const Context& context, const json& session) {
   return history;
 }
 
+// ---- Pages
+
+/// The comparison of the profiled runs of a claim, as a page. Programs without a time line have none; their
+/// claim says what their samples show. Another reason, such as runs that were dropped, is said.
+Result<void> write_profiles(const Context& given, const std::string& path, json& claim, Outcome& outcome) {
+  Context context = given;
+  const auto compared = call("compare", {{"runs", claim["profiled_runs"]}, {"html", path}}, context);
+  if (compared) {
+    claim["pages"]["profiles"] = base_name(parent_folder(path)) + "/" + base_name(path);
+    return {};
+  }
+  if (compared.error().code == ErrorCode::kCancelled) return compared.error();
+  if (compared.error().code == ErrorCode::kUnsupported) return {};
+  outcome.warnings.push_back(fmt::format("no comparison of the profiles of {}: {}",
+                                         claim["name"].get<std::string>(), compared.error().message));
+  return {};
+}
+
+/// A page for each claim that was timed, and one for its profiles, in a folder beside the page.
+Result<void> write_claims(const Context& context, const std::string& path, Outcome& outcome) {
+  const std::string folder = path.substr(0, path.size() - (path.ends_with(".html") ? 5 : 0)) + "-pages";
+  NL_CHECK(context.page_files.make_folders(folder));
+  NL_TRY(const json samples, read_bench_samples(context.ledger_folder, outcome.data["session"]));
+  size_t number = 0;
+  for (json& claim : outcome.data["targets"]) {
+    const std::string start = fmt::format("{}/{}", folder, ++number);
+    if (claim["profiled_runs"].size() == 2)
+      NL_CHECK(write_profiles(context, start + "-profiles.html", claim, outcome));
+    if (claim["runs"] == 0) continue;
+    json own = json::array();
+    std::copy_if(samples.begin(), samples.end(), std::back_inserter(own),
+                 [&](const json& sample) { return sample["target"] == claim["target"]; });
+    const std::string page = report::claim_html(outcome.data, claim, own, "../" + base_name(path));
+    NL_CHECK(context.page_files.write(start + "-runs.html", page));
+    claim["pages"]["runs"] = fmt::format("{}/{}-runs.html", base_name(folder), number);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Outcome> report_bench(Context& context, const json& parameters) {
@@ -81,6 +126,7 @@ Result<Outcome> report_bench(Context& context, const json& parameters) {
   outcome.data["history"] = history_of(context, outcome.data);
   if (parameters.contains("html")) {
     const std::string path = parameters["html"];
+    NL_CHECK(write_claims(context, path, outcome));
     NL_CHECK(context.page_files.write(path, report::bench_html(outcome.data)));
     outcome.next = {suggested("view", {{"runs", json::array({path})}})};
   }

@@ -12,9 +12,11 @@
 #include "lab/targets/bench_file.h"
 #include "lab/targets/target_check.h"
 #include "ops/lab/bench_files.h"
+#include "ops/lab/keep_expectations.h"
 #include "ops/lab/measure_target.h"
 #include "ops/runs/run_names.h"
 #include "ops/text/text.h"
+#include "report/bench_words.h"
 #include "stats/sample.h"
 
 namespace nl::ops {
@@ -125,6 +127,13 @@ Result<std::optional<int64_t>> harness_overhead(const Context& context,
 
 // ---- Running
 
+void profile_deep(std::vector<lab::Target>& targets) {
+  for (lab::Target& target : targets) {
+    target.profile = lab::ProfileLevel::kDeep;
+    profile_deep(target.larger);
+  }
+}
+
 json labels_of(const lab::BenchFile& file, const lab::Target& target) {
   json labels = target.labels;
   for (const auto& [name, value] : target.parameters) labels[name] = value;
@@ -133,25 +142,27 @@ json labels_of(const lab::BenchFile& file, const lab::Target& target) {
   return labels;
 }
 
-Result<BenchAnswer> begin_answer(const Context& context, const lab::BenchFile& file,
-                                 const lab::Fitness& fitness,
-                                 const std::vector<const lab::Target*>& targets) {
-  BenchAnswer answer;
-  answer.suite = file.suite;
-  answer.file = file.path;
-  answer.started_by = context.principal;
-  answer.started_unix_ns = store::unix_now_ns();
-  answer.environment = fitness;
-  NL_TRY(answer.overhead_ns, harness_overhead(context, targets));
-  return answer;
+Result<BenchHead> begin_head(const Context& context, const lab::BenchFile& file, const lab::Fitness& fitness,
+                             const std::vector<const lab::Target*>& targets) {
+  BenchHead head{.suite = file.suite,
+                 .file = file.path,
+                 .file_sha256 = file.sha256,
+                 .started_by = context.principal,
+                 .started_unix_ns = store::unix_now_ns(),
+                 .environment = fitness,
+                 .overhead_ns = {},
+                 .command = context.command,
+                 .tool_version = NEUROLENS_VERSION};
+  NL_TRY(head.overhead_ns, harness_overhead(context, targets));
+  return head;
 }
 
 Result<BenchSession> session_for(const Context& context, const lab::BenchFile& file,
                                  const lab::Fitness& fitness, const std::vector<const lab::Target*>& targets,
                                  const json& parameters) {
   if (parameters.value("resume", false)) return BenchSession::resume(context, file);
-  NL_TRY(const BenchAnswer answer, begin_answer(context, file, fitness, targets));
-  return BenchSession::start(context, file, answer);
+  NL_TRY(const BenchHead head, begin_head(context, file, fitness, targets));
+  return BenchSession::start(context, head);
 }
 
 Result<void> measure_all(Context& context, store::Ledger& ledger, BenchSession& session,
@@ -192,25 +203,12 @@ Outcome outcome_of(const BenchSession& session) {
 
 // ---- Text
 
-std::string verdict_words(const json& claim) {
-  const std::string verdict = claim["verdict"];
-  return verdict == "not_met" ? "not met" : verdict;
-}
-
 std::string times_text(const json& claim) {
   const auto median = [](const json& side) {
     return side["median_ns"].is_null() ? std::string() : duration_text(side["median_ns"].get<int64_t>());
   };
   const std::string before = median(claim["baseline"]), after = median(claim["changed"]);
   return before.empty() || after.empty() ? "" : before + " → " + after;
-}
-
-std::string speedup_text(const json& claim) {
-  if (claim["speedup"].is_null()) return "";
-  std::string text = fmt::format("{:.3f} ×", claim["speedup"].get<double>());
-  if (!claim["low"].is_null() && claim.contains("high") && !claim["high"].is_null())
-    text += fmt::format(" ({:.3f} to {:.3f})", claim["low"].get<double>(), claim["high"].get<double>());
-  return text;
 }
 
 void add_reasons(const json& claim, std::vector<std::string>& lines) {
@@ -223,7 +221,7 @@ void add_reasons(const json& claim, std::vector<std::string>& lines) {
         (more.is_null() ? ""
                         : "; " + counted(more.get<int64_t>(), "more run") + " a side would probably decide"));
   }
-  if (const std::string why = claim["why"]; !why.empty()) lines.push_back(name + ": " + why);
+  if (const std::string why = claim["why"]; !why.empty()) lines.push_back(name + ", why: " + why);
   for (const std::string proposal : claim["proposals"]) lines.push_back(name + ": try " + proposal);
 }
 
@@ -250,7 +248,8 @@ std::string disturbed_text(const json& claims, const TextStyle& style) {
 }  // namespace
 
 Result<Outcome> run_bench(Context& context, const json& parameters) {
-  NL_TRY(const lab::BenchFile file, given_bench_file(context, parameters));
+  NL_TRY(lab::BenchFile file, given_bench_file(context, parameters));
+  if (parameters.value("deep", false)) profile_deep(file.targets);
   NL_TRY(const auto targets, chosen_targets(file, parameters));
   std::vector<std::string> warnings;
   NL_CHECK(refuse_faults(file, *context.environment, warnings));
@@ -262,6 +261,10 @@ Result<Outcome> run_bench(Context& context, const json& parameters) {
   NL_CHECK(measure_all(context, ledger, session, file, targets, parameters));
   NL_CHECK(session.finish());
   Outcome outcome = outcome_of(session);
+  if (parameters.value("update_expectations", false)) {
+    NL_TRY(const auto updates, keep_expectations(context, file, session));
+    outcome.data["expectation_updates"] = to_json_tree(updates);
+  }
   outcome.warnings = std::move(warnings);
   return outcome;
 }
@@ -276,7 +279,7 @@ std::string bench_run_text(const Outcome& outcome, const TextStyle& style) {
   table.add({"claim", "verdict", "speed-up (interval)", "runs", "time"});
   std::vector<std::string> reasons;
   for (const json& claim : data["targets"]) {
-    table.add({claim["name"], verdict_words(claim), speedup_text(claim),
+    table.add({claim["name"], report::verdict_words(claim["verdict"]), report::speedup_words(claim),
                grouped(claim["runs"].get<int64_t>()), times_text(claim)});
     add_reasons(claim, reasons);
   }
@@ -284,6 +287,7 @@ std::string bench_run_text(const Outcome& outcome, const TextStyle& style) {
   out += "\n";
   for (const std::string& reason : reasons) out += wrapped(reason, "  ", style.width);
   out += disturbed_text(data["targets"], style);
+  if (data.contains("expectation_updates")) out += kept_expectations_text(data["expectation_updates"], style);
   if (!data["overhead_ns"].is_null())
     out +=
         dim("  A command that does nothing takes " + duration_text(data["overhead_ns"].get<int64_t>()) + ".",

@@ -13,7 +13,6 @@
 #include "base/path_text.h"
 #include "base/permissions.h"
 #include "base/small_json.h"
-#include "lab/targets/target.h"
 #include "store/state.h"
 
 namespace nl::ops {
@@ -39,16 +38,13 @@ Result<File> lock_of(const std::string& folder) {
   return Error{ErrorCode::kConflict, "somebody works on this session now: " + base_name(folder)};
 }
 
-json answer_of(const std::string& folder, const json& document, const std::vector<json>& decided) {
+json answer_of(const std::string& folder, json answer, const std::vector<json>& decided) {
   json claims = json::array();
   for (const json& target : decided)
     claims.insert(claims.end(), target["claims"].begin(), target["claims"].end());
-  json answer = {{"session", base_name(folder)},
-                 {"finished", path_exists(folder + "/finished")},
-                 {"targets", std::move(claims)}};
-  for (const char* const key :
-       {"suite", "file", "started_by", "started_unix_ns", "environment", "overhead_ns"})
-    answer[key] = document.at(key);
+  answer["session"] = base_name(folder);
+  answer["finished"] = path_exists(folder + "/finished");
+  answer["targets"] = std::move(claims);
   return answer;
 }
 
@@ -58,25 +54,16 @@ std::string lines_name(const std::string& folder, const char* what) {
 
 }  // namespace
 
-Result<BenchSession> BenchSession::start(const Context& context, const lab::BenchFile& file,
-                                         const BenchAnswer& answer) {
+Result<BenchSession> BenchSession::start(const Context& context, const BenchHead& head) {
   NL_CHECK(make_shared_folders(sessions_folder(context.ledger_folder)));
   const std::string folder =
-      fmt::format("{}/{}-{}-{}", sessions_folder(context.ledger_folder),
-                  answer.started_unix_ns / 1'000'000'000, file.suite, unique_text().substr(0, 6));
+      fmt::format("{}/{}-{}-{}", sessions_folder(context.ledger_folder), head.started_unix_ns / 1'000'000'000,
+                  head.suite, unique_text().substr(0, 6));
   if (::mkdir(folder.c_str(), 0700) != 0) return errno_error("cannot create folder", folder, errno);
-  const json document = {{"file", file.path},
-                         {"file_sha256", file.sha256},
-                         {"suite", file.suite},
-                         {"started_by", answer.started_by},
-                         {"started_unix_ns", answer.started_unix_ns},
-                         {"environment", to_json_tree(answer.environment)},
-                         {"overhead_ns", answer.overhead_ns ? json(*answer.overhead_ns) : json()},
-                         {"command", context.command},
-                         {"tool_version", NEUROLENS_VERSION}};
+  json document = to_json_tree(head);
   NL_CHECK(write_file_durably(folder + "/session.json", document.dump(1)));
   NL_TRY(File lock, lock_of(folder));
-  return BenchSession(folder, document, std::move(lock));
+  return BenchSession(folder, std::move(document), std::move(lock));
 }
 
 Result<BenchSession> BenchSession::resume(const Context& context, const lab::BenchFile& file) {
@@ -109,13 +96,6 @@ Result<void> BenchSession::load() {
 
 std::string BenchSession::name() const {
   return base_name(folder_);
-}
-
-std::vector<lab::Sample> BenchSession::samples_of(const std::string& target) const {
-  std::vector<lab::Sample> found;
-  std::copy_if(samples_.begin(), samples_.end(), std::back_inserter(found),
-               [&](const lab::Sample& sample) { return sample.target == target; });
-  return found;
 }
 
 bool BenchSession::is_decided(const std::string& target) const {
@@ -168,6 +148,12 @@ Result<json> read_bench_session(const std::string& ledger_folder, const std::str
   NL_TRY(const json document, read_document(folder));
   NL_TRY(const auto decided, lab::LinesFile(lines_name(folder, "claims")).read());
   return answer_of(folder, document, decided);
+}
+
+Result<json> read_bench_samples(const std::string& ledger_folder, const std::string& name) {
+  NL_TRY(const auto samples,
+         lab::LinesFile(lines_name(sessions_folder(ledger_folder) + "/" + name, "samples")).read());
+  return json(samples);
 }
 
 std::vector<std::string> bench_sessions(const std::string& ledger_folder) {

@@ -13,18 +13,48 @@
 #include <string>
 #include <vector>
 
+#include "base/described.h"
 #include "base/files.h"
+#include "lab/machine/conditions.h"
+#include "lab/run/claim_result.h"
 #include "lab/run/sample.h"
-#include "ops/lab/bench_answer.h"
+#include "lab/targets/target.h"
 #include "ops/operation.h"
 
 namespace nl::ops {
 
+/// What is known of a session when it begins: session.json. Its answer has the same members, and its name,
+/// whether it is finished, and the claims besides.
+struct BenchHead {
+  std::string suite;
+  std::string file;
+  std::string file_sha256;
+  std::string started_by;
+  int64_t started_unix_ns = 0;
+  lab::Fitness environment;
+  std::optional<int64_t> overhead_ns;
+  std::string command;
+  std::string tool_version;
+
+  static constexpr auto fields() {
+    using H = BenchHead;
+    return std::tuple{field("suite", &H::suite),
+                      field("file", &H::file),
+                      field("file_sha256", &H::file_sha256),
+                      field("started_by", &H::started_by),
+                      field("started_unix_ns", &H::started_unix_ns),
+                      field("environment", &H::environment),
+                      field("overhead_ns", &H::overhead_ns,
+                            "wall time of a command that does nothing; null if no command was timed"),
+                      field("command", &H::command, "that began it"),
+                      field("tool_version", &H::tool_version)};
+  }
+};
+
 class BenchSession {
  public:
   /// A new one. Its folder is the caller's alone: it says what is run.
-  static Result<BenchSession> start(const Context& context, const lab::BenchFile& file,
-                                    const BenchAnswer& answer);
+  static Result<BenchSession> start(const Context& context, const BenchHead& head);
   /// The newest of this file that was not finished. `not_found` if there is none; `conflict` if somebody
   /// works on it.
   static Result<BenchSession> resume(const Context& context, const lab::BenchFile& file);
@@ -35,8 +65,9 @@ class BenchSession {
   const std::string& folder() const { return folder_; }
   std::string name() const;
   const nlohmann::json& document() const { return document_; }
-  std::vector<lab::Sample> samples_of(const std::string& target) const;
-  /// What is decided so far, as BenchAnswer is written.
+  /// Of all targets, in the order in which they were measured.
+  const std::vector<lab::Sample>& samples() const { return samples_; }
+  /// The head, and what is decided so far.
   nlohmann::json answer() const;
   bool is_decided(const std::string& target) const;
   bool are_all_met(const std::string& target) const;
@@ -60,6 +91,9 @@ class BenchSession {
 
 /// What a session answered, whether it is finished or not. `not_found` if there is none of this name.
 Result<nlohmann::json> read_bench_session(const std::string& ledger_folder, const std::string& name);
+/// Its samples, as they are written. Those of older versions may lack members.
+Result<nlohmann::json> read_bench_samples(const std::string& ledger_folder, const std::string& name);
 /// Names of all sessions in the ledger, the newest first.
 std::vector<std::string> bench_sessions(const std::string& ledger_folder);
+
 }  // namespace nl::ops

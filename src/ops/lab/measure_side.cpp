@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "base/decimal.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/printed_values.h"
 #include "base/small_json.h"
 #include "base/text.h"
 #include "capture/document.h"
+#include "capture/gpu_telemetry.h"
 #include "capture/run/workload.h"
 #include "capture/tools/pass.h"
+#include "lab/machine/gpu_conditions.h"
 #include "lab/machine/pinned_thread.h"
 #include "ops/capture/profile_onnx.h"
 #include "ops/capture/profile_python.h"
@@ -26,19 +30,14 @@ using nlohmann::json;
 
 // ---- Commands
 
-/// The number behind the last "NAME=" of a line.
+/// In whole nanoseconds: the last that is a number.
 Result<int64_t> printed_time(const std::string& folder, const std::string& name) {
   constexpr int64_t kMostOutput = int64_t{64} << 20;
   NL_TRY(const std::string text, read_small_file(folder + "/stdout.txt", kMostOutput));
   std::optional<int64_t> found;
-  for (const std::string& line : split(text, '\n')) {
-    const size_t at = line.find(name + "=");
-    if (at == std::string::npos || (at > 0 && line[at - 1] != ' ')) continue;
-    const std::string_view value = std::string_view(line).substr(at + name.size() + 1);
+  for (const std::string_view value : printed_values(text, name)) {
     int64_t ns = 0;
-    const bool is_number =
-        parse_decimal(value.substr(0, value.find_first_of(" \r")), 6, ns) != DecimalParse::kBad;
-    if (is_number && ns > 0) found = ns;
+    if (parse_decimal(value, 6, ns) != DecimalParse::kBad && ns > 0) found = ns;
   }
   if (found) return *found;
   return Error{ErrorCode::kBadInput, fmt::format("the program printed no line {}=MILLISECONDS", name)};
@@ -125,20 +124,44 @@ Result<json> run_workload_of(const Context& context, const lab::Target& target, 
   return measured.document;
 }
 
+// ---- Conditions
+
+/// Power, clocks and temperature of GPUs are written beside the run, as far as there are any.
+using Telemetry = Result<std::unique_ptr<capture::GpuTelemetry>>;
+
+void add_gpus(Telemetry telemetry, const std::string& path, lab::RunConditions& conditions) {
+  constexpr int64_t kMostTelemetry = int64_t{64} << 20;
+  if (telemetry) telemetry->reset();  // the file is complete then
+  const auto csv = telemetry ? read_small_file(path, kMostTelemetry) : Result<std::string>(telemetry.error());
+  if (!csv) {
+    conditions.absent["gpus"] = csv.error().message;
+    return;
+  }
+  conditions.gpus = lab::gpu_conditions(*csv);
+  const auto is_slowed = [](const lab::GpuConditions& gpu) { return gpu.slowed.value_or(0) > 0; };
+  if (std::any_of(conditions.gpus.begin(), conditions.gpus.end(), is_slowed))
+    conditions.marks.emplace_back("gpu_slowed");
+}
+
 }  // namespace
 
-Environment environment_of(const Context& context, const lab::Target& target, const lab::Side& side,
-                           const RunFolders& folders) {
-  std::vector<std::string> variables = context.environment->variables();
-  auto added = side.environment;
-  added["NEUROLENS_SEED"] = std::to_string(target.seed_or_default());
-  added["NEUROLENS_SIDE"] = side.name;
-  added["NEUROLENS_OUTPUT"] = folders.output;
+Environment with_variables(const Environment& surroundings, const std::map<std::string, std::string>& added,
+                           std::string folder) {
+  std::vector<std::string> variables = surroundings.variables();
   std::erase_if(variables, [&](const std::string& variable) {
     return added.contains(variable.substr(0, variable.find('=')));
   });
   for (const auto& [name, value] : added) variables.push_back(name + "=" + value);
-  return {std::move(variables), side.folder};
+  return {std::move(variables), std::move(folder)};
+}
+
+Environment environment_of(const Context& context, const lab::Target& target, const lab::Side& side,
+                           const RunFolders& folders) {
+  auto added = side.environment;
+  added["NEUROLENS_SEED"] = std::to_string(target.seed_or_default());
+  added["NEUROLENS_SIDE"] = side.name;
+  added["NEUROLENS_OUTPUT"] = folders.output;
+  return with_variables(*context.environment, added, side.folder);
 }
 
 json profile_parameters(const lab::Target& target, const lab::Side& side) {
@@ -173,11 +196,14 @@ Result<Sample> measure_side(const Context& given, const lab::Target& target, con
   NL_TRY(const auto pinned, lab::PinnedThread::pin(target.pin));
   Sample sample;
   sample.started_unix_ns = wire::clock_ns(CLOCK_REALTIME);
+  const std::string telemetry_path = folders.artifacts + "/" + capture::kTelemetryFile;
+  Telemetry telemetry = capture::GpuTelemetry::start(environment, telemetry_path);
   const auto before = lab::read_machine();
   NL_TRY(const json measured, side.kind == lab::SideKind::kCommand
                                   ? run_command(context, target, side, folders, sample)
                                   : run_workload_of(context, target, side, folders, sample));
   sample.conditions = lab::conditions_between(before, lab::read_machine(), sample.cpu_ns);
+  add_gpus(std::move(telemetry), telemetry_path, sample.conditions);
   document.update(measured, true);
   document["conditions"] = to_json_tree(sample.conditions);
   NL_CHECK(write_file_durably(folders.artifacts + "/capture.json", capture::document_text(document)));

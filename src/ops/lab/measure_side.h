@@ -1,6 +1,7 @@
 #pragma once
 // Runs one side of a target once, as a process of its own, and measures it.
 
+#include <map>
 #include <string>
 
 #include "lab/run/sample.h"
@@ -14,6 +15,10 @@ struct RunFolders {
   std::string artifacts;  ///< its output, capture.json
   std::string output;     ///< $NEUROLENS_OUTPUT: results for the check of the target
 };
+
+/// The surroundings with some variables set, and another folder.
+Environment with_variables(const Environment& surroundings, const std::map<std::string, std::string>& added,
+                           std::string folder);
 
 /// What a side sees: the caller's variables, the target's own, and where it is.
 Environment environment_of(const Context& context, const lab::Target& target, const lab::Side& side,

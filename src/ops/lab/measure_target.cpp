@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "capture/gpu_telemetry.h"
 #include "capture/run/workload.h"
 #include "capture/tools/pass.h"
 #include "lab/machine/machine_lock.h"
@@ -44,8 +45,7 @@ class TargetMeasurement {
     NL_CHECK(run_cold());
     NL_CHECK(check_results());
     NL_CHECK(warm_up());
-    NL_CHECK(run_blocks());
-    return claims();
+    return run_blocks();
   }
 
  private:
@@ -77,10 +77,10 @@ class TargetMeasurement {
   }
 
   bool is_measured(const Side& side, Phase phase, int64_t block, int64_t place) const {
-    const auto samples = session_.samples_of(target_.name);
+    const auto& samples = session_.samples();
     return std::any_of(samples.begin(), samples.end(), [&](const Sample& sample) {
-      return sample.side == side.name && sample.phase == phase && sample.block == block &&
-             sample.place == place;
+      return sample.target == target_.name && sample.side == side.name && sample.phase == phase &&
+             sample.block == block && sample.place == place;
     });
   }
 
@@ -158,15 +158,16 @@ class TargetMeasurement {
 
   // ---- Blocks
 
-  Result<void> run_blocks() {
+  Result<std::vector<ClaimResult>> run_blocks() {
     const auto begin = Clock::now();
-    for (int64_t block = 0; !are_all_refused() && !is_enough(2 * block, begin); block++) {
+    auto now = claims();
+    for (int64_t block = 0; !are_all_refused() && !is_enough(2 * block, begin, now); block++) {
       NL_CHECK(run_block(block));
-      const auto now = claims();
+      now = claims();
       context_.progress({progress_text(now), std::min(1.0, 2.0 * static_cast<double>(block + 1) /
                                                                static_cast<double>(target_.stop.runs))});
     }
-    return {};
+    return now;
   }
 
   Result<void> run_block(int64_t block) {
@@ -177,13 +178,12 @@ class TargetMeasurement {
   }
 
   /// So many runs a side are done.
-  bool is_enough(int64_t runs, Clock::time_point begin) const {
+  bool is_enough(int64_t runs, Clock::time_point begin, const std::vector<ClaimResult>& now) const {
     if (runs >= target_.stop.runs) return true;
     if (runs < target_.stop.least) return false;
     if (target_.stop.minutes &&
         Clock::now() - begin >= std::chrono::duration<double, std::ratio<60>>(*target_.stop.minutes))
       return true;
-    const auto now = claims();
     if (target_.stop.width) return lab::is_narrow_enough(target_, now);
     return std::all_of(now.begin(), now.end(),
                        [](const ClaimResult& claim) { return claim.verdict != ClaimVerdict::kInconclusive; });
@@ -200,7 +200,6 @@ class TargetMeasurement {
 
   std::vector<ClaimResult> claims() const {
     std::vector<ClaimResult> claims;
-    const auto samples = session_.samples_of(target_.name);
     for (const Side& variant : target_.variants) {
       if (is_refused(variant)) {
         const auto own = refusals_.find(&variant);
@@ -208,7 +207,7 @@ class TargetMeasurement {
                                             own != refusals_.end() ? own->second : refusals_.at(sides_[0])));
         continue;
       }
-      claims.push_back(lab::judge_claim(target_, variant, samples));
+      claims.push_back(lab::judge_claim(target_, variant, session_.samples()));
       claims.back().is_checked = !target_.check.empty();
     }
     return claims;
@@ -228,13 +227,16 @@ Result<std::map<std::string, std::vector<std::string>>> keep_runs(Context& conte
                                                                   const BenchSession& session,
                                                                   const lab::Target& target) {
   std::map<std::string, std::vector<std::string>> ids;
-  for (const Sample& sample : session.samples_of(target.name)) {
-    if (sample.phase != Phase::kCounted) continue;
+  for (const Sample& sample : session.samples()) {
+    if (sample.target != target.name || sample.phase != Phase::kCounted) continue;
     const std::string folder = session.folder() + "/" + sample.folder;
     ImportOptions options;
     options.as_one = true;
     options.artifacts = folder;
-    NL_TRY(const auto report, import_files(context, ledger, {folder + "/capture.json"}, options));
+    std::vector<std::string> paths = {folder + "/capture.json"};
+    const std::string telemetry = folder + "/" + capture::kTelemetryFile;
+    if (path_exists(telemetry)) paths.push_back(telemetry);
+    NL_TRY(const auto report, import_files(context, ledger, paths, options));
     ids[sample.side].push_back(report.run_id);
   }
   return ids;

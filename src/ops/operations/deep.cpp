@@ -38,7 +38,7 @@ constexpr char kParameters[] = R"json({
     "tool": {"x-rare": true, "type": "string", "enum": ["auto", "nsight", "rocprofv3"], "default": "auto",
              "description": "whose tools: NVIDIA's, AMD's, or those that are installed"},
     "mode": {"x-rare": true, "type": "string", "enum": ["light", "deep"], "x-own-default": "deep",
-             "description": "light: without counters (default: that of the workload file)"},
+             "description": "light: without counters; a workload file may say it, too"},
     "iterations": {"x-rare": true, "type": "integer", "minimum": 1, "maximum": 1000000000,
                    "description": "how often the program does its work: its NEUROLENS_ITERATIONS, and {iterations} in a workload file"},
     "warm_up": {"x-rare": true, "type": "integer", "minimum": 0, "maximum": 1000000000,

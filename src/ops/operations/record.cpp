@@ -71,8 +71,6 @@ constexpr char kResult[] = R"json({
             {"type": "object", "required": ["runs"],
              "properties": {"runs": {"type": "array", "items": {"$ref": "#/definitions/recording"}}}}]})json";
 
-constexpr const char* kTelemetryFile = "telemetry.csv";  ///< of GPUs, where there are any
-
 // ---- The folder of a recording
 
 Result<std::string> new_folder(const Context& context) {
@@ -160,7 +158,8 @@ Result<json> import_recording(Context context, store::Ledger& ledger, const std:
   };
   NL_CHECK(add(end.recorded, end.path, "/recording.nlr"));
   NL_CHECK(add(samples.recorded, samples.path, "/samples.nlr"));
-  if (path_exists(artifacts + "/" + kTelemetryFile)) paths.push_back(artifacts + "/" + kTelemetryFile);
+  if (path_exists(artifacts + "/" + capture::kTelemetryFile))
+    paths.push_back(artifacts + "/" + capture::kTelemetryFile);
   ImportOptions options;
   options.as_one = true;
   options.artifacts = artifacts;
@@ -226,7 +225,7 @@ Result<Recorded> run_recorded(const capture::RecorderOptions& recorder, capture:
                               const json& parameters, const std::string& folder) {
   Recorded recorded;
   const auto telemetry =
-      capture::GpuTelemetry::start(*workload.surroundings, folder + "/artifacts/" + kTelemetryFile);
+      capture::GpuTelemetry::start(*workload.surroundings, folder + "/artifacts/" + capture::kTelemetryFile);
   NL_TRY(recorded.markers, capture::record_around(recorder, [&](const auto& environment) -> Result<void> {
            workload.environment = environment;
            NL_TRY(recorded.samples, run_sampled(parameters, folder, [&]() -> Result<void> {
