@@ -54,7 +54,7 @@ bool comes_first(const Side& x, const Side& y) {
 }
 
 /// Pairs of different names may be in the way of nodes that moved there: those come first.
-void release_renamed(const Side& a, const Side& b, Links& links, std::vector<uint32_t>& proposals) {
+void release_renamed(const Side& a, const Side& b, Links& links, PagedVector<uint32_t>& proposals) {
   proposals.assign(a.size(), kNone);
   for (uint32_t i = 0; i < a.size(); i++) {
     const uint32_t j = links.to[i];
@@ -64,7 +64,7 @@ void release_renamed(const Side& a, const Side& b, Links& links, std::vector<uin
   }
 }
 
-void restore_renamed(const std::vector<uint32_t>& proposals, Links& links) {
+void restore_renamed(const PagedVector<uint32_t>& proposals, Links& links) {
   for (uint32_t i = 0; i < proposals.size(); i++) {
     if (proposals[i] != kNone && links.is_free_a(i) && links.is_free_b(proposals[i]))
       links.link(i, proposals[i]);
@@ -74,7 +74,7 @@ void restore_renamed(const std::vector<uint32_t>& proposals, Links& links) {
 Links find_links(const Replaceable& sides) {
   const auto &a = sides.a, &b = sides.b;
   Links links = links_of(align_ordered(a.features, b.features), b.size());
-  std::vector<uint32_t> proposals;
+  PagedVector<uint32_t> proposals;
   match_moved(a.features, b.features, true, links);
   release_renamed(a, b, links, proposals);
   match_moved(a.features, b.features, false, links);

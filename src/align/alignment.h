@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/paged_vector.h"
 #include "base/result.h"
 
 namespace nl::align {
@@ -34,8 +35,8 @@ struct Node {
 
 /// Nodes in the order of their launch; groups in any order.
 struct Sequence {
-  std::vector<Group> groups;
-  std::vector<Node> nodes;
+  PagedVector<Group> groups;
+  PagedVector<Node> nodes;
 };
 
 enum class Kind : uint8_t {
@@ -78,10 +79,10 @@ struct Match {
 };
 
 struct Alignment {
-  std::vector<Match> matches;            ///< in the order of base
-  std::vector<uint32_t> parts;           ///< lists of fused and split matches
-  std::vector<uint32_t> unmatched_base;  ///< ascending
-  std::vector<uint32_t> unmatched_other;
+  PagedVector<Match> matches;            ///< in the order of base
+  PagedVector<uint32_t> parts;           ///< lists of fused and split matches
+  PagedVector<uint32_t> unmatched_base;  ///< ascending
+  PagedVector<uint32_t> unmatched_other;
 
   /// Nodes of the base in a match: one, or the parts of a fused one.
   std::span<const uint32_t> base_of(const Match& match) const;

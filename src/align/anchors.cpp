@@ -14,8 +14,8 @@ struct Stretch {
 constexpr uint64_t kStep = 0xD1342543DE82EF95;
 
 /// Hashes of all stretches, each from the one before.
-std::vector<Stretch> stretches(std::span<const Features> nodes, size_t width, Token by) {
-  std::vector<Stretch> all;
+PagedVector<Stretch> stretches(std::span<const Features> nodes, size_t width, Token by) {
+  PagedVector<Stretch> all;
   if (nodes.size() < width) return all;
   all.reserve(nodes.size() - width + 1);
   uint64_t out = 1, hash = 0;
@@ -29,7 +29,7 @@ std::vector<Stretch> stretches(std::span<const Features> nodes, size_t width, To
 }
 
 /// Those that are there once, sorted by hash.
-std::vector<Stretch> once(std::vector<Stretch> all) {
+PagedVector<Stretch> once(PagedVector<Stretch> all) {
   std::sort(all.begin(), all.end(), [](const Stretch& x, const Stretch& y) { return x.hash < y.hash; });
   size_t kept = 0;
   for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
@@ -46,8 +46,8 @@ bool equal_stretch(std::span<const Features> a, std::span<const Features> b, Tok
 }
 
 /// The longest ascending chain of pairs that are sorted by a.
-std::vector<Pair> longest_chain(const std::vector<Pair>& pairs) {
-  std::vector<uint32_t> tails, before(pairs.size(), kNone);  // tails: last pair of the best chain of a length
+PagedVector<Pair> longest_chain(const PagedVector<Pair>& pairs) {
+  PagedVector<uint32_t> tails, before(pairs.size(), kNone);  // tails: last pair of the best chain of a length
   for (uint32_t i = 0; i < pairs.size(); i++) {
     const auto tail = std::lower_bound(tails.begin(), tails.end(), pairs[i].b,
                                        [&](uint32_t t, uint32_t b) { return pairs[t].b < b; });
@@ -58,7 +58,7 @@ std::vector<Pair> longest_chain(const std::vector<Pair>& pairs) {
       *tail = i;
     }
   }
-  std::vector<Pair> chain(tails.size());
+  PagedVector<Pair> chain(tails.size());
   uint32_t at = tails.empty() ? kNone : tails.back();
   for (size_t i = chain.size(); i-- > 0; at = before[at]) chain[i] = pairs[at];
   return chain;
@@ -70,8 +70,8 @@ struct Segment {
   int64_t offset() const { return static_cast<int64_t>(b) - a; }
 };
 
-std::vector<Segment> segments_of(const std::vector<Pair>& chain) {
-  std::vector<Segment> segments;
+PagedVector<Segment> segments_of(const PagedVector<Pair>& chain) {
+  PagedVector<Segment> segments;
   for (const Pair& pair : chain) {
     const bool goes_on = !segments.empty() && segments.back().a + segments.back().length == pair.a &&
                          segments.back().b + segments.back().length == pair.b;
@@ -85,11 +85,11 @@ std::vector<Segment> segments_of(const std::vector<Pair>& chain) {
 }
 
 /// A segment has to be worth the detour to it: one that equals by chance stands far off the way.
-std::vector<Segment> worthwhile(const std::vector<Segment>& all, size_t width) {
+PagedVector<Segment> worthwhile(const PagedVector<Segment>& all, size_t width) {
   constexpr size_t kBack = 64;
   constexpr int64_t kTurn = 8;
-  std::vector<int64_t> worth(all.size());
-  std::vector<size_t> before(all.size(), all.size());
+  PagedVector<int64_t> worth(all.size());
+  PagedVector<size_t> before(all.size(), all.size());
   for (size_t i = 0; i < all.size(); i++) {
     const auto own = static_cast<int64_t>(all[i].length + width - 1);
     worth[i] = own;
@@ -99,15 +99,15 @@ std::vector<Segment> worthwhile(const std::vector<Segment>& all, size_t width) {
       if (sum > worth[i]) worth[i] = sum, before[i] = k;
     }
   }
-  std::vector<Segment> kept;
+  PagedVector<Segment> kept;
   size_t at = static_cast<size_t>(std::max_element(worth.begin(), worth.end()) - worth.begin());
   for (; at < all.size(); at = before[at]) kept.push_back(all[at]);
   std::reverse(kept.begin(), kept.end());
   return kept;
 }
 
-std::vector<Pair> pairs_of(const std::vector<Segment>& segments) {
-  std::vector<Pair> pairs;
+PagedVector<Pair> pairs_of(const PagedVector<Segment>& segments) {
+  PagedVector<Pair> pairs;
   for (const Segment& s : segments) {
     for (uint32_t i = 0; i < s.length; i++) pairs.push_back({s.a + i, s.b + i});
   }
@@ -116,10 +116,10 @@ std::vector<Pair> pairs_of(const std::vector<Segment>& segments) {
 
 }  // namespace
 
-std::vector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
+PagedVector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
                                Token by) {
   const auto in_a = once(stretches(a, width, by)), in_b = once(stretches(b, width, by));
-  std::vector<Pair> pairs;
+  PagedVector<Pair> pairs;
   for (size_t i = 0, j = 0; i < in_a.size() && j < in_b.size();) {
     if (in_a[i].hash != in_b[j].hash) {
       (in_a[i].hash < in_b[j].hash ? i : j)++;

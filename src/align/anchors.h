@@ -15,7 +15,7 @@ struct Pair {
 };
 
 /// Places where equal stretches of `width` nodes begin, ascending on both sides. n log n.
-std::vector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
+PagedVector<Pair> find_anchors(std::span<const Features> a, std::span<const Features> b, size_t width,
                                Token by);
 
 }  // namespace nl::align

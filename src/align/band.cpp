@@ -11,7 +11,10 @@ namespace {
 constexpr int kOpen = 7;    // of a gap, beside its length
 constexpr int kExtend = 1;  // for each node of it
 constexpr int kNever = -(1 << 29);
-constexpr size_t kBlock = 1024;  // rows whose steps are kept at a time
+constexpr size_t kLeastBlock = 1024;             // rows whose steps are kept at a time
+constexpr size_t kMostSteps = size_t{24} << 20;  // of more rows than that
+constexpr size_t kNarrow = 256;                  // columns of the band that is tried first
+constexpr size_t kClear = kNarrow / 4;           // how far from its edges a way is trusted
 
 /// Where a cell of the table came from, and whether gaps that end in it go on.
 enum Step : uint8_t { kDiagonal = 0, kDown = 1, kRight = 2, kFrom = 3, kLongDown = 4, kLongRight = 8 };
@@ -73,46 +76,50 @@ struct Columns {
   size_t size() const { return name.size(); }
 
  private:
-  std::vector<uint32_t> name, family, shape, place, around, op, opens;
+  PagedVector<uint32_t> name, family, shape, place, around, op, opens;
 };
 
 /// A row of the table: best scores, and those that end in a gap of the columns' side. Behind the band stand
 /// some cells that no way reaches, for rows that begin further right.
 struct Row {
   explicit Row(size_t width) : best(width + most_shift(width) + 1, kNever), down(best) {}
-  std::vector<int> best, down;
+  PagedVector<int> best, down;
 };
 
 /// The longer side are the rows, so that the band seldom moves by more than one column.
 class Band {
  public:
-  Band(std::span<const Features> rows, std::span<const Features> columns, size_t width)
+  Band(std::span<const Features> rows, std::span<const Features> columns, size_t width, Guide guide)
       : rows_(rows),
         columns_(columns),
         width_(std::min(width, columns.size() + 1)),
-        low_(band_of(rows, columns, width_)),
+        block_(std::min(rows.size(), std::max(kLeastBlock, kMostSteps / width_))),
+        low_(band_of(rows, columns, width_, guide)),
         fits_(width_),
-        steps_((std::min(kBlock, rows.size()) + 1) * width_) {}
+        steps_((block_ + 1) * width_) {}
 
-  std::vector<Pair> run() {
-    std::vector<Row> starts = sweep();
+  /// False if the way comes nearer than `clear` to an edge of the band that has columns behind it.
+  bool find_way(size_t clear) {
+    PagedVector<Row> starts = sweep();
     for (size_t block = starts.size(); block-- > 0;) {
-      fill_steps(block * kBlock, std::move(starts[block]));
-      go_back(block * kBlock);
+      fill_steps(block * block_, std::move(starts[block]));
+      go_back(block * block_);
+      if (nearest_edge_ < clear) return false;
     }
     std::reverse(pairs_.begin(), pairs_.end());
-    return std::move(pairs_);
+    return true;
   }
+  PagedVector<Pair> take_pairs() { return std::move(pairs_); }
 
  private:
   /// The row before each block.
-  std::vector<Row> sweep() {
-    std::vector<Row> starts;
+  PagedVector<Row> sweep() {
+    PagedVector<Row> starts;
     Row before = first_row(), now(width_);
     for (size_t i = 0; i < rows_.size(); i++) {
-      if (i % kBlock == 0) stop_if_cancelled();
-      if (i % kBlock == 0) starts.push_back(before);
-      if (i / kBlock == (rows_.size() - 1) / kBlock) break;  // the last block is next anyway
+      if (i % kLeastBlock == 0) stop_if_cancelled();
+      if (i % block_ == 0) starts.push_back(before);
+      if (i / block_ == (rows_.size() - 1) / block_) break;  // the last block is next anyway
       fill(i + 1, before, now, nullptr);
       std::swap(before, now);
     }
@@ -127,10 +134,10 @@ class Band {
   }
 
   void fill_steps(size_t first, Row before) {
-    stop_if_cancelled();
     Row now(width_);
-    const size_t end = std::min(first + kBlock, rows_.size());
+    const size_t end = std::min(first + block_, rows_.size());
     for (size_t i = first + 1; i <= end; i++) {
+      if (i % kLeastBlock == 1) stop_if_cancelled();
       fill(i, before, now, steps_.data() + (i - first) * width_);
       std::swap(before, now);
     }
@@ -209,6 +216,7 @@ class Band {
   /// Follows the steps of a block to the row before it.
   void go_back(size_t first) {
     while (row_ > first || (row_ == 0 && column_ > 0)) {
+      look_at_edges();
       const uint8_t step =
           row_ == 0 ? uint8_t{kRight} : steps_[(row_ - first) * width_ + column_ - low_[row_]];
       if (state_ == kDiagonal) state_ = static_cast<Step>(step & kFrom);
@@ -222,23 +230,44 @@ class Band {
     }
   }
 
+  void look_at_edges() {
+    const size_t low = low_[row_], last = low + width_ - 1;
+    if (low > 0) nearest_edge_ = std::min(nearest_edge_, column_ - low);
+    if (last < columns_.size()) nearest_edge_ = std::min(nearest_edge_, last - column_);
+  }
+
   std::span<const Features> rows_;
   Columns columns_;
   size_t width_;
-  std::vector<uint32_t> low_;  ///< first column of the band in each row
-  std::vector<int> fits_;
-  std::vector<uint8_t> steps_;
+  size_t block_;               ///< rows of a block; a single one needs no sweep before it
+  PagedVector<uint32_t> low_;  ///< first column of the band in each row
+  PagedVector<int> fits_;
+  PagedVector<uint8_t> steps_;
   size_t row_ = 0, column_ = 0;
+  size_t nearest_edge_ = SIZE_MAX;  ///< least distance of the way to an edge that has columns behind it
   Step state_ = kDiagonal;
-  std::vector<Pair> pairs_;
+  PagedVector<Pair> pairs_;
 };
+
+/// The way mostly stays near the straight one. Where it keeps clear of the edges of a narrow band, a wide one
+/// gives the same: to leave the narrow one and to come back costs two long gaps. A long stretch that one side
+/// has more leads to an edge.
+PagedVector<Pair> way_of(std::span<const Features> rows, std::span<const Features> columns, size_t width) {
+  if (kNarrow < width && columns.size() > kNarrow) {
+    Band narrow(rows, columns, kNarrow, Guide::kStraight);
+    if (narrow.find_way(kClear)) return narrow.take_pairs();
+  }
+  Band wide(rows, columns, width, Guide::kBent);
+  wide.find_way(0);
+  return wide.take_pairs();
+}
 
 }  // namespace
 
-std::vector<Pair> align_band(std::span<const Features> a, std::span<const Features> b, size_t width) {
+PagedVector<Pair> align_band(std::span<const Features> a, std::span<const Features> b, size_t width) {
   if (a.empty() || b.empty()) return {};
-  if (a.size() >= b.size()) return Band(a, b, width).run();
-  auto pairs = Band(b, a, width).run();
+  if (a.size() >= b.size()) return way_of(a, b, width);
+  auto pairs = way_of(b, a, width);
   for (Pair& pair : pairs) std::swap(pair.a, pair.b);
   return pairs;
 }

@@ -13,6 +13,6 @@ namespace nl::align {
 
 /// Pairs, ascending on both sides, of nodes that stand for each other in the best alignment; also pairs that
 /// do not fit but stand at the same place. Work: the longer side times `width`.
-std::vector<Pair> align_band(std::span<const Features> a, std::span<const Features> b, size_t width);
+PagedVector<Pair> align_band(std::span<const Features> a, std::span<const Features> b, size_t width);
 
 }  // namespace nl::align

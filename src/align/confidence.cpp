@@ -11,8 +11,8 @@ struct Run {
   uint32_t a, b, length;
 };
 
-std::vector<Run> runs_of(const Links& links) {
-  std::vector<Run> runs;
+PagedVector<Run> runs_of(const Links& links) {
+  PagedVector<Run> runs;
   for (uint32_t a = 0; a < links.to.size(); a++) {
     const uint32_t b = links.to[a];
     if (b == kNone || links.is_moved[a]) continue;
@@ -29,8 +29,8 @@ std::vector<Run> runs_of(const Links& links) {
 
 /// A gap of `gap` nodes of one side between two runs could also be further left or right, over as many nodes
 /// as equal the ones a gap's length away. All these places are equally likely.
-void slide(const std::vector<Features>& side, uint32_t left_end, uint32_t gap, const Run& left,
-           const Run& right, std::vector<float>& unambiguous) {
+void slide(const PagedVector<Features>& side, uint32_t left_end, uint32_t gap, const Run& left,
+           const Run& right, PagedVector<float>& unambiguous) {
   uint32_t before = 0, behind = 0;
   while (before < left.length &&
          equal_tokens(side[left_end - 1 - before], side[left_end - 1 - before + gap])) {
@@ -58,7 +58,7 @@ void slide_between(const Side& a, const Side& b, const Run& left, const Run& rig
 }
 
 /// Beyond the ends of both sides all agree.
-void count_neighbours(const std::vector<Run>& runs, size_t size_a, size_t size_b, Support& support) {
+void count_neighbours(const PagedVector<Run>& runs, size_t size_a, size_t size_b, Support& support) {
   for (const Run& run : runs) {
     const bool at_begin = run.a == 0 && run.b == 0;
     const bool at_end = run.a + run.length == size_a && run.b + run.length == size_b;
@@ -73,7 +73,7 @@ void count_neighbours(const std::vector<Run>& runs, size_t size_a, size_t size_b
 }  // namespace
 
 Support support_of(const Side& a, const Side& b, const Links& links) {
-  Support support{std::vector<float>(a.size(), 1), std::vector<uint8_t>(a.size(), 0)};
+  Support support{PagedVector<float>(a.size(), 1), PagedVector<uint8_t>(a.size(), 0)};
   const auto runs = runs_of(links);
   for (size_t i = 1; i < runs.size(); i++) slide_between(a, b, runs[i - 1], runs[i], support);
   count_neighbours(runs, a.size(), b.size(), support);

@@ -8,8 +8,8 @@ namespace nl::align {
 
 /// What is known of the ordered match of each of a, if it has one.
 struct Support {
-  std::vector<float> unambiguous;   ///< chance that a gap nearby was not elsewhere among equal nodes
-  std::vector<uint8_t> neighbours;  ///< of the kReach nodes on each side: those that are matched alongside
+  PagedVector<float> unambiguous;   ///< chance that a gap nearby was not elsewhere among equal nodes
+  PagedVector<uint8_t> neighbours;  ///< of the kReach nodes on each side: those that are matched alongside
 };
 inline constexpr uint32_t kReach = 4;
 

@@ -27,14 +27,14 @@ uint32_t folded(uint64_t hash) {
 
 /// Depth and path of each group.
 struct Paths {
-  std::vector<uint32_t> depth;  ///< 1 at the top
-  std::vector<uint64_t> place;
+  PagedVector<uint32_t> depth;  ///< 1 at the top
+  PagedVector<uint64_t> place;
 };
 
 /// Parents first, whatever their order; fails on a circle.
-Result<Paths> paths_of(const std::vector<Group>& groups) {
-  Paths paths{std::vector<uint32_t>(groups.size(), 0), std::vector<uint64_t>(groups.size(), 0)};
-  std::vector<uint32_t> chain;
+Result<Paths> paths_of(const PagedVector<Group>& groups) {
+  Paths paths{PagedVector<uint32_t>(groups.size(), 0), PagedVector<uint64_t>(groups.size(), 0)};
+  PagedVector<uint32_t> chain;
   for (uint32_t start = 0; start < groups.size(); start++) {
     chain.clear();
     for (uint32_t g = start; g != kNone && paths.depth[g] == 0; g = groups[g].parent) {
@@ -67,8 +67,8 @@ class TreeOrder {
     sort_children(static_cast<uint32_t>(groups));
   }
 
-  std::vector<uint32_t> walk() const {
-    std::vector<uint32_t> order, open;
+  PagedVector<uint32_t> walk() const {
+    PagedVector<uint32_t> order, open;
     order.reserve(nodes_);
     for (uint32_t item = first_.back();;) {
       while (item == kNone) {
@@ -105,8 +105,8 @@ class TreeOrder {
     }
   }
 
-  std::vector<uint32_t> deepest_first(const Paths& paths) const {
-    std::vector<uint32_t> groups;
+  PagedVector<uint32_t> deepest_first(const Paths& paths) const {
+    PagedVector<uint32_t> groups;
     for (uint32_t g = 0; g < sequence_.groups.size(); g++) {
       if (first_[g] != kNone) groups.push_back(g);
     }
@@ -147,8 +147,8 @@ class TreeOrder {
 
   const Sequence& sequence_;
   uint32_t nodes_;
-  std::vector<uint32_t> next_, first_, count_, position_;
-  std::vector<Child> children_;
+  PagedVector<uint32_t> next_, first_, count_, position_;
+  PagedVector<Child> children_;
 };
 
 /// How many groups around `now` are not around `before`.

@@ -20,9 +20,9 @@ struct Features {
 };
 
 struct Side {
-  std::vector<Features> features;  ///< in the order of the tree
-  std::vector<uint32_t> index;     ///< of each in Sequence::nodes
-  std::vector<uint32_t> module;    ///< of each: hash of the names of all groups around its innermost one
+  PagedVector<Features> features;  ///< in the order of the tree
+  PagedVector<uint32_t> index;     ///< of each in Sequence::nodes
+  PagedVector<uint32_t> module;    ///< of each: hash of the names of all groups around its innermost one
   size_t size() const { return features.size(); }
 };
 

@@ -15,8 +15,8 @@ constexpr size_t kKinds = 32;
 /// How many nodes of each kind a piece of a stretch has; names are dealt to few kinds by hash.
 using Mixture = std::array<uint16_t, kKinds>;
 
-std::vector<Mixture> mixtures_of(std::span<const Features> nodes, size_t piece) {
-  std::vector<Mixture> all((nodes.size() + piece - 1) / piece, Mixture{});
+PagedVector<Mixture> mixtures_of(std::span<const Features> nodes, size_t piece) {
+  PagedVector<Mixture> all((nodes.size() + piece - 1) / piece, Mixture{});
   for (size_t i = 0; i < nodes.size(); i++) {
     uint16_t& count = all[i / piece][mix(nodes[i].name, nodes[i].op) % kKinds];
     if (count < UINT16_MAX) count++;
@@ -41,8 +41,8 @@ class RoughWay {
   }
 
   /// The column that each of `count` rows is expected at.
-  std::vector<uint32_t> centres(size_t count, size_t columns) const {
-    std::vector<uint32_t> centres(count, 0);
+  PagedVector<uint32_t> centres(size_t count, size_t columns) const {
+    PagedVector<uint32_t> centres(count, 0);
     size_t i = rows_.size(), j = columns_.size();
     while (i > 0) {
       const Step step = j == 0 ? kDown : steps_[i * (columns_.size() + 1) + j];
@@ -56,7 +56,7 @@ class RoughWay {
  private:
   enum Step : uint8_t { kDiagonal, kDown, kRight };
 
-  void set(std::vector<uint32_t>& centres, size_t row, size_t column, bool climbs, size_t columns) const {
+  void set(PagedVector<uint32_t>& centres, size_t row, size_t column, bool climbs, size_t columns) const {
     for (size_t k = 0; k < piece_ && row * piece_ + k < centres.size(); k++) {
       centres[row * piece_ + k] =
           static_cast<uint32_t>(std::min(columns, column * piece_ + (climbs ? k : 0)));
@@ -68,7 +68,7 @@ class RoughWay {
   void fill() {
     const size_t width = columns_.size() + 1;
     const int skip = static_cast<int>(piece_) / 8 + 1, open = static_cast<int>(piece_);
-    std::vector<int> before(width), now(width), down(width, -(1 << 29));
+    PagedVector<int> before(width), now(width), down(width, -(1 << 29));
     steps_.assign((rows_.size() + 1) * width, kRight);
     for (size_t j = 0; j < width; j++) before[j] = j == 0 ? 0 : -open - skip * static_cast<int>(j);
     for (size_t i = 1; i <= rows_.size(); i++) {
@@ -93,29 +93,32 @@ class RoughWay {
   }
 
   size_t piece_;
-  std::vector<Mixture> rows_, columns_;
-  std::vector<Step> steps_;
+  PagedVector<Mixture> rows_, columns_;
+  PagedVector<Step> steps_;
 };
 
+PagedVector<uint32_t> straight_way(size_t rows, size_t columns) {
+  PagedVector<uint32_t> centres(rows + 1);
+  for (size_t i = 0; i <= rows; i++) centres[i] = static_cast<uint32_t>(i * columns / rows);
+  return centres;
+}
+
 /// A straight way unless one side has much more than the other.
-std::vector<uint32_t> expected_way(std::span<const Features> rows, std::span<const Features> columns,
-                                   size_t width) {
-  if (rows.size() - columns.size() > width / 4 && columns.size() > width) {
-    auto centres = RoughWay(rows, columns).centres(rows.size(), columns.size());
-    centres.push_back(static_cast<uint32_t>(columns.size()));
-    return centres;
-  }
-  std::vector<uint32_t> centres(rows.size() + 1);
-  for (size_t i = 0; i <= rows.size(); i++)
-    centres[i] = static_cast<uint32_t>(i * columns.size() / rows.size());
+PagedVector<uint32_t> bent_way(std::span<const Features> rows, std::span<const Features> columns,
+                               size_t width) {
+  if (rows.size() - columns.size() <= width / 4 || columns.size() <= width)
+    return straight_way(rows.size(), columns.size());
+  auto centres = RoughWay(rows, columns).centres(rows.size(), columns.size());
+  centres.push_back(static_cast<uint32_t>(columns.size()));
   return centres;
 }
 
 }  // namespace
 
-std::vector<uint32_t> band_of(std::span<const Features> rows, std::span<const Features> columns,
-                              size_t width) {
-  std::vector<uint32_t> low = expected_way(rows, columns, width);
+PagedVector<uint32_t> band_of(std::span<const Features> rows, std::span<const Features> columns, size_t width,
+                              Guide guide) {
+  PagedVector<uint32_t> low =
+      guide == Guide::kStraight ? straight_way(rows.size(), columns.size()) : bent_way(rows, columns, width);
   const auto most = static_cast<uint32_t>(columns.size() + 1 - width),
              half = static_cast<uint32_t>(width / 2);
   const auto shift = static_cast<uint32_t>(most_shift(width));

@@ -2,7 +2,7 @@
 
 namespace nl::align {
 
-Links links_of(std::vector<uint32_t> to, size_t size_b) {
+Links links_of(PagedVector<uint32_t> to, size_t size_b) {
   Links links;
   const size_t size_a = to.size();
   links.to = std::move(to);

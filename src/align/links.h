@@ -11,20 +11,20 @@ namespace nl::align {
 /// Several of one side that are one of the other.
 struct Merge {
   bool is_fused = true;         ///< several of a
-  std::vector<uint32_t> parts;  ///< of the side that has several, ascending
+  PagedVector<uint32_t> parts;  ///< of the side that has several, ascending
   uint32_t whole = 0;
   uint16_t agreed = 0;
   float points = 0;
 };
 
 struct Links {
-  std::vector<uint32_t> to;    ///< of each of a its place in b, or kNone
-  std::vector<uint32_t> from;  ///< of each of b its place in a, or kNone
+  PagedVector<uint32_t> to;    ///< of each of a its place in b, or kNone
+  PagedVector<uint32_t> from;  ///< of each of b its place in a, or kNone
   std::vector<bool> is_moved;  ///< of each of a
   std::vector<bool> merged_a, merged_b;
-  std::vector<float> points;     ///< of renamed ones: how much speaks for them
-  std::vector<uint16_t> agreed;  ///< of renamed ones: what only their pass knows
-  std::vector<Merge> merges;
+  PagedVector<float> points;     ///< of renamed ones: how much speaks for them
+  PagedVector<uint16_t> agreed;  ///< of renamed ones: what only their pass knows
+  PagedVector<Merge> merges;
 
   void link(uint32_t a, uint32_t b) {
     to[a] = b;
@@ -38,6 +38,6 @@ struct Links {
   bool is_free_b(uint32_t b) const { return from[b] == kNone && !merged_b[b]; }
 };
 
-Links links_of(std::vector<uint32_t> to, size_t size_b);
+Links links_of(PagedVector<uint32_t> to, size_t size_b);
 
 }  // namespace nl::align

@@ -24,7 +24,7 @@ bool equal_movable(const Features& a, const Features& b) {
 
 class Mover {
  public:
-  Mover(const std::vector<Features>& a, const std::vector<Features>& b, Links& links)
+  Mover(const PagedVector<Features>& a, const PagedVector<Features>& b, Links& links)
       : a_(a), b_(b), links_(links), names_a_(kNameSlots), names_b_(kNameSlots) {
     for (uint32_t i = 0; i < a.size(); i++) {
       if (links.is_free_a(i)) names_a_[name_slot(a[i])] = true;
@@ -60,8 +60,8 @@ class Mover {
     }
   }
 
-  std::vector<Spot> stretches_of(const std::vector<Features>& side, bool is_a, uint32_t width) const {
-    std::vector<Spot> spots;
+  PagedVector<Spot> stretches_of(const PagedVector<Features>& side, bool is_a, uint32_t width) const {
+    PagedVector<Spot> spots;
     uint32_t run = 0;
     for (uint32_t i = 0; i < side.size(); i++) {
       run = (is_a ? may_move_a(i) : may_move_b(i)) ? run + 1 : 0;
@@ -73,9 +73,9 @@ class Mover {
     return spots;
   }
 
-  static std::vector<Spot> once(std::vector<Spot> spots) {
+  static PagedVector<Spot> once(PagedVector<Spot> spots) {
     std::sort(spots.begin(), spots.end());
-    std::vector<Spot> kept;
+    PagedVector<Spot> kept;
     for (size_t begin = 0, end = 0; begin < spots.size(); begin = end) {
       while (end < spots.size() && spots[end].hash == spots[begin].hash) end++;
       if (end == begin + 1) kept.push_back(spots[begin]);
@@ -107,8 +107,8 @@ class Mover {
     }
   }
 
-  std::vector<Spot> spots_of_a() const {
-    std::vector<Spot> spots;
+  PagedVector<Spot> spots_of_a() const {
+    PagedVector<Spot> spots;
     for (uint32_t i = 0; i < a_.size(); i++) {
       if (may_move_a(i)) spots.push_back({movable(a_[i]), i, i});
     }
@@ -117,8 +117,8 @@ class Mover {
   }
 
   /// Expected behind the last node of a whose partner stands before it.
-  std::vector<Spot> spots_of_b() const {
-    std::vector<Spot> spots;
+  PagedVector<Spot> spots_of_b() const {
+    PagedVector<Spot> spots;
     uint32_t expected = 0;
     for (uint32_t i = 0; i < b_.size(); i++) {
       const uint32_t a = links_.from[i];
@@ -131,7 +131,7 @@ class Mover {
 
   /// The spot of the same hash nearest to the expected place; none if it is far. Expected places ascend among
   /// equal hashes; of two as near the first.
-  static const Spot* nearest(const std::vector<Spot>& spots, const Spot& wanted) {
+  static const Spot* nearest(const PagedVector<Spot>& spots, const Spot& wanted) {
     const auto before = [&](const Spot& spot, const Spot& w) {
       return spot.hash != w.hash ? spot.hash < w.hash : spot.expected < w.expected;
     };
@@ -149,15 +149,15 @@ class Mover {
     return best;
   }
 
-  const std::vector<Features>& a_;
-  const std::vector<Features>& b_;
+  const PagedVector<Features>& a_;
+  const PagedVector<Features>& b_;
   Links& links_;
   std::vector<bool> names_a_, names_b_;  ///< of free nodes at the start, by hash
 };
 
 }  // namespace
 
-void match_moved(const std::vector<Features>& a, const std::vector<Features>& b, bool far, Links& links) {
+void match_moved(const PagedVector<Features>& a, const PagedVector<Features>& b, bool far, Links& links) {
   Mover(a, b, links).run(far);
 }
 

@@ -7,6 +7,6 @@
 namespace nl::align {
 
 /// With `far` also single nodes that stand anywhere.
-void match_moved(const std::vector<Features>& a, const std::vector<Features>& b, bool far, Links& links);
+void match_moved(const PagedVector<Features>& a, const PagedVector<Features>& b, bool far, Links& links);
 
 }  // namespace nl::align

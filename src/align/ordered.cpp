@@ -24,7 +24,7 @@ struct Gap {
 
 class Ordered {
  public:
-  Ordered(const std::vector<Features>& a, const std::vector<Features>& b)
+  Ordered(const PagedVector<Features>& a, const PagedVector<Features>& b)
       : a_(a), b_(b), to_(a.size(), kNone) {
     const size_t size = std::max<size_t>(1, std::max(a.size(), b.size()));
     const auto in_tree = [](const Features& f) { return f.place != 0; };
@@ -32,7 +32,7 @@ class Ordered {
     width_ = std::clamp(kCells / size, kNarrowest, kWidest);
   }
 
-  std::vector<uint32_t> run() {
+  PagedVector<uint32_t> run() {
     const Gap whole{0, static_cast<uint32_t>(a_.size()), 0, static_cast<uint32_t>(b_.size())};
     close(whole, 0);
     return std::move(to_);
@@ -91,7 +91,7 @@ class Ordered {
   bool share(const Gap& gap, uint32_t Features::*field) const {
     const bool is_name = field == &Features::name;  // of other fields 0 means unknown
     const auto values = [&](std::span<const Features> part) {
-      std::vector<uint32_t> all;
+      PagedVector<uint32_t> all;
       for (const Features& f : part) {
         if (is_name || f.*field != 0) all.push_back(f.*field);
       }
@@ -110,16 +110,16 @@ class Ordered {
     return std::span(b_).subspan(gap.b0, gap.b1 - gap.b0);
   }
 
-  const std::vector<Features>& a_;
-  const std::vector<Features>& b_;
+  const PagedVector<Features>& a_;
+  const PagedVector<Features>& b_;
   bool has_tree_;
   size_t width_;  ///< of bands: all of them together do bounded work
-  std::vector<uint32_t> to_;
+  PagedVector<uint32_t> to_;
 };
 
 }  // namespace
 
-std::vector<uint32_t> align_ordered(const std::vector<Features>& a, const std::vector<Features>& b) {
+PagedVector<uint32_t> align_ordered(const PagedVector<Features>& a, const PagedVector<Features>& b) {
   return Ordered(a, b).run();
 }
 

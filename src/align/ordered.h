@@ -9,6 +9,6 @@
 namespace nl::align {
 
 /// For each of a its place in b or kNone; ascending. Only pairs that fit.
-std::vector<uint32_t> align_ordered(const std::vector<Features>& a, const std::vector<Features>& b);
+PagedVector<uint32_t> align_ordered(const PagedVector<Features>& a, const PagedVector<Features>& b);
 
 }  // namespace nl::align

@@ -29,7 +29,7 @@ struct Verdict {
 
 /// Nodes of both sides, each list ascending.
 struct Block {
-  std::vector<uint32_t> a, b;
+  PagedVector<uint32_t> a, b;
   bool is_large() const { return std::max(a.size(), b.size()) >= kLargeBlock; }
   bool is_full() const { return std::max(a.size(), b.size()) >= kLargestBlock; }
 };
@@ -188,10 +188,10 @@ class BlockWay {
   }
 
   /// The k nodes before `end` stand side by side.
-  static bool touch(const std::vector<uint32_t>& nodes, size_t end, size_t k) {
+  static bool touch(const PagedVector<uint32_t>& nodes, size_t end, size_t k) {
     return nodes[end - 1] - nodes[end - k] == k - 1;
   }
-  static std::span<const uint32_t> last(const std::vector<uint32_t>& nodes, size_t end, size_t k) {
+  static std::span<const uint32_t> last(const PagedVector<uint32_t>& nodes, size_t end, size_t k) {
     return std::span(nodes).subspan(end - k, k);
   }
 
@@ -219,7 +219,7 @@ class BlockWay {
 
   const Block& block_;
   const Judge& judge_;
-  std::vector<Cell> cells_;
+  PagedVector<Cell> cells_;
 };
 
 /// Walks both sides from one sure pair to the next and collects what is between.
@@ -291,7 +291,7 @@ class Replacer {
 
   const Replaceable& sides_;
   Links& links_;
-  std::vector<uint32_t> proposed_;
+  PagedVector<uint32_t> proposed_;
   Block block_;
   std::optional<Judge> judge_;
 };

@@ -177,8 +177,8 @@ std::map<std::string, int64_t> causes_of(const DeviceState& state, const Interva
 }
 
 /// The longest gaps first; equally long ones in order of time.
-std::vector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSet& window, size_t most) {
-  std::vector<IdlePiece> pieces;
+PagedVector<IdlePiece> longest_pieces(const DeviceState& state, const IntervalSet& window, size_t most) {
+  PagedVector<IdlePiece> pieces;
   int64_t known_longer = -1;  // enough earlier ones are at least as long
   const auto keep_longest = [&] {
     const size_t kept = std::min(most, pieces.size());
@@ -211,8 +211,8 @@ std::string table_name(WorkTable table) {
 /// viewer.
 std::vector<GapAnswer> longest_gaps(const Timeline& run, const DeviceState& state, const IntervalSet& window,
                                     size_t most) {
-  const std::vector<IdlePiece> pieces = longest_pieces(state, window, most);
-  const std::vector<uint32_t> spans = host_spans(run, state.device, pieces);
+  const PagedVector<IdlePiece> pieces = longest_pieces(state, window, most);
+  const PagedVector<uint32_t> spans = host_spans(run, state.device, pieces);
   std::vector<GapAnswer> list;
   for (size_t i = 0; i < pieces.size(); i++) {
     const IdlePiece& piece = pieces[i];
@@ -392,7 +392,7 @@ constexpr size_t kLeastForP90 = 10, kLeastForP99 = 100;
 
 std::optional<InferenceTimes> inference_times(const Steps& steps, const IntervalSet& window) {
   if (steps.source != "inference") return std::nullopt;
-  std::vector<int64_t> latencies;
+  PagedVector<int64_t> latencies;
   for (const Step& step : steps.list) {
     if (length_inside(window, step.time) == step.time.length()) latencies.push_back(step.host.length());
   }
@@ -716,7 +716,7 @@ std::vector<OutsideAnswer> outside_answers(const PreparedRun& run) {
   const std::vector<OutsidePart>& parts = run.windows.steady.outside;
   const DeviceState* state = main_device(run);
   std::vector<OutsideAnswer> out;
-  std::vector<IdlePiece> gaps;
+  PagedVector<IdlePiece> gaps;
   std::vector<size_t> places;  // of the gaps in `out`
   for (const OutsidePart& part : parts) {
     if (!out.empty() && part.what == kBetweenIterations && out.back().what == part.what) {
@@ -731,7 +731,7 @@ std::vector<OutsideAnswer> outside_answers(const PreparedRun& run) {
     places.push_back(out.size() - 1);
   }
   if (gaps.empty()) return out;
-  const std::vector<uint32_t> spans = host_spans(run.timeline, state->device, gaps);
+  const PagedVector<uint32_t> spans = host_spans(run.timeline, state->device, gaps);
   for (size_t i = 0; i < gaps.size(); i++) {
     if (spans[i] == kNoRow) continue;
     out[places[i]].longest_gap_ns = gaps[i].time.length();

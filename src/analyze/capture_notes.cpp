@@ -249,7 +249,7 @@ class Notes {
   /// its kernels, so kernels are missing if there is much of it.
   void add_missing_nodes() {
     for (const DeviceState& state : run_.devices) {
-      std::vector<Interval> replays;
+      PagedVector<Interval> replays;
       for (const Launch& launch : state.launches) {
         if (launch.is_graph && launch.works > 1) replays.push_back({launch.called, launch.last_end});
       }

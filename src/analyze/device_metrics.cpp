@@ -21,7 +21,7 @@ Known<double> ratio(const MetricSet& metrics, Metric above, Metric below) {
   });
 }
 
-void set_median(MetricSet& metrics, Metric metric, std::vector<int64_t>& values, const char* none) {
+void set_median(MetricSet& metrics, Metric metric, PagedVector<int64_t>& values, const char* none) {
   if (values.empty()) {
     metrics.absent(metric, none);
   } else {
@@ -360,7 +360,7 @@ class Measuring {
   std::vector<NameSum> by_name_;  ///< of the kernels of the window
   int64_t union_of_kernels_ns_ = 0;
   int64_t kernels_ = 0, kernel_sum_ = 0, short_kernels_ = 0, short_ns_ = 0;
-  std::vector<int64_t> kernel_durations_;
+  PagedVector<int64_t> kernel_durations_;
   std::array<int64_t, kOpClasses> class_ns_{};
   int64_t copies_ = 0, host_copies_ = 0, pageable_ns_ = 0, whole_h2d_ns_ = 0, whole_h2d_bytes_ = 0;
   bool memory_known_ = false, bytes_unknown_ = false;
@@ -389,7 +389,7 @@ class HostMeasuring {
     }
   }
 
-  int64_t starting(const std::vector<uint32_t>& spans) const {
+  int64_t starting(const PagedVector<uint32_t>& spans) const {
     return std::count_if(spans.begin(), spans.end(),
                          [&](uint32_t span) { return contains(window_, run_.timeline.spans.start[span]); });
   }
@@ -448,7 +448,7 @@ class HostMeasuring {
   }
 
   void add_steps() {
-    std::vector<int64_t> lengths;
+    PagedVector<int64_t> lengths;
     for (const Step& step : run_.windows.steps.list) {
       if (length_inside(window_, step.time) == step.time.length()) lengths.push_back(step.time.length());
     }
@@ -460,7 +460,7 @@ class HostMeasuring {
     if (lengths.size() < 3) absent({Metric::step_max_ratio, Metric::first_step_ratio}, "fewer than 3 steps");
     if (lengths.size() < 4) absent({Metric::step_spread}, "fewer than 4 steps");
     if (lengths.empty()) return;
-    std::vector<int64_t> values = lengths;
+    PagedVector<int64_t> values = lengths;
     const auto middle = static_cast<double>(median(values));
     out_.metrics.set(Metric::step_median, Known<double>(middle));
     if (lengths.size() >= 3) {
@@ -476,15 +476,15 @@ class HostMeasuring {
   }
 
   void add_phases() {
-    std::vector<Interval> prefill, decode;
-    std::vector<int64_t> steps;
+    PagedVector<Interval> prefill, decode;
+    PagedVector<int64_t> steps;
     for (const PhaseRange& range : run_.windows.phases) {
       const bool is_prefill = range.phase == Phase::kPrefill;
       if (range.phase != Phase::kMixed) (is_prefill ? prefill : decode).push_back(range.time);
       const bool inside = length_inside(window_, range.time) == range.time.length();
       if (range.phase == Phase::kDecodeStep && inside) steps.push_back(range.time.length());
     }
-    const auto set = [&](Metric metric, std::vector<Interval> ranges) {
+    const auto set = [&](Metric metric, PagedVector<Interval> ranges) {
       if (ranges.empty()) return out_.metrics.absent(metric, "no such ranges in the capture");
       out_.metrics.set(metric, total_length(intersect(union_of(std::move(ranges)), window_)));
     };
@@ -494,7 +494,7 @@ class HostMeasuring {
   }
 
   void add_annotations() {
-    std::vector<Interval> ranges;
+    PagedVector<Interval> ranges;
     const Spans& spans = run_.timeline.spans;
     for (size_t i = 0; i < spans.size(); i++) {
       if (spans.kind[i] == model::SpanKind::annotation) ranges.push_back(spans.interval(i));

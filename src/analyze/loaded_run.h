@@ -1,6 +1,6 @@
 #pragma once
 // LoadedRun: everything that questions about one run need, read once from its bundle. It shares ownership of
-// the open run; connection and files are references into it.
+// the open run.
 
 #include <memory>
 #include <string>
@@ -13,8 +13,6 @@ namespace nl::analyze {
 
 struct LoadedRun {
   std::shared_ptr<store::OpenRun> open;
-  store::Connection& connection;  ///< of `open`, with a view of every table that questions are about
-  const store::RunFiles& files;   ///< of `open`
   PreparedRun run;
   Sources sources;
 };

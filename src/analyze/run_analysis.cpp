@@ -56,9 +56,9 @@ void add_waits(MeasuredDevice& device, const CollectivesAnswer& collectives) {
                         collectives.absent.value_or("the rank takes part in no collective of several ranks"));
 }
 
-Result<void> add_patterns(RunAnalysis& analysis, store::Connection& connection, const PreparedRun& run,
+Result<void> add_patterns(RunAnalysis& analysis, store::OpenRun& open, const PreparedRun& run,
                           const Measured& measured) {
-  NL_TRY(const OpShapes shapes, load_op_shapes(connection, run));
+  NL_TRY(const OpShapes shapes, load_op_shapes(open, run));
   analysis.patterns = json::array();
   for (const MeasuredDevice& device : measured.devices)
     analysis.patterns.push_back(work_pattern(run, shapes, device.state->device, measured.window));
@@ -87,10 +87,9 @@ Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, con
   NL_TRY(const Taxonomy* const known, Taxonomy::shared());
   const Taxonomy& taxonomy = *known;
   NL_TRY(LoadedRun loaded, load_run(open, taxonomy, options));
-  auto& [run_again, connection, files, run, sources] = loaded;
-  NL_TRY(auto engine, engine_layers(connection, files, taxonomy, options.top));
-  NL_TRY(auto counters,
-         launch_counters(connection, files, sources.document["hardware"], sources.peaks, options.top));
+  auto& [run_again, run, sources] = loaded;
+  NL_TRY(auto engine, engine_layers(*open, taxonomy, options.top));
+  NL_TRY(auto counters, launch_counters(*open, sources.document["hardware"], sources.peaks, options.top));
   report_progress("analyzing", 0.6);
   NL_TRY(Measured measured, measure(run, sources, options.window));
   use_layer_classes(measured, engine);
@@ -102,14 +101,15 @@ Result<RunAnalysis> analyze_run(const std::shared_ptr<store::OpenRun>& open, con
   data = analysis_of(run, measured, taxonomy, options, graphs ? &*graphs : nullptr);
   data.notes = capture_notes(run, sources, measured.window, data);
   data.undecided = why_undecided(run, data);
-  if (options.with_patterns) NL_CHECK(add_patterns(analysis, connection, run, measured));
+  if (options.with_patterns) NL_CHECK(add_patterns(analysis, *open, run, measured));
   if (engine) add_engine(data, std::move(*engine));
   data.collectives = std::move(collectives);
   data.counters = std::move(counters);
-  NL_TRY(data.clocks, clocks_of(connection, run.timeline));
-  NL_TRY(data.launch_matches, launch_matches(connection, files));
+  NL_TRY(data.clocks, clocks_of(*open, run.timeline));
+  NL_TRY(data.launch_matches, launch_matches(*open));
   NL_CHECK(check_cancelled());
-  NL_TRY(const RuleSet rules, load_rules(connection, options.rule_folders));
+  NL_TRY(const RuleSet rules,
+         load_rules(ExpressionParser([&] { return open->ask({}); }), options.rule_folders));
   for (MeasuredDevice& device : measured.devices) {
     Evaluation evaluation = evaluate_rules(rules.rules, device.metrics);
     share_budget(evaluation.findings, rules.rules, device.metrics);

@@ -32,7 +32,7 @@ class ArgumentTexts {
   }
 
  private:
-  const json& parsed(const std::vector<uint32_t>& column, uint32_t span) {
+  const json& parsed(const PagedVector<uint32_t>& column, uint32_t span) {
     static const json kNothing;
     if (span >= column.size() || column[span] == kNoRow) return kNothing;
     const auto [at, is_new] = known_.try_emplace(column[span]);

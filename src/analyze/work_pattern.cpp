@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/portable_log.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 namespace {
@@ -26,7 +27,7 @@ struct Key {
 struct Row {
   std::string token;
   OpClass op_class;
-  std::vector<int64_t> durations;  ///< sorted
+  PagedVector<int64_t> durations;  ///< sorted
   int64_t total_ns = 0;
 };
 
@@ -70,7 +71,7 @@ std::vector<Row> rows_of(const PreparedRun& run, const Device& device, const Int
   return rows;
 }
 
-json ranked(const std::vector<int64_t>& sorted, size_t percent, size_t least) {
+json ranked(const PagedVector<int64_t>& sorted, size_t percent, size_t least) {
   if (sorted.size() < least) return nullptr;
   return sorted[std::max<size_t>((sorted.size() * percent + 99) / 100, 1) - 1];
 }
@@ -161,15 +162,15 @@ std::string shape_of_first_tensor(std::string_view shapes) {
   return alone;
 }
 
-Result<OpShapes> load_op_shapes(store::Connection& connection, const PreparedRun& run) {
+Result<OpShapes> load_op_shapes(store::OpenRun& open, const PreparedRun& run) {
   OpShapes out;
   out.by_span.assign(run.timeline.spans.size(), kNoRow);
   size_t row = 0;
-  NL_CHECK(connection.stream("SELECT shapes FROM spans", [&](const store::Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size() && row < out.by_span.size(); i++, row++) {
-      if (!chunk.is_null(0, i)) out.by_span[row] = out.texts.add(chunk.text(0, i));
+  NL_TRY(store::ColumnScan scan, open.scan(model::TableId::spans, {"shapes"}));
+  NL_CHECK(scan.for_pieces([&] {
+    for (size_t i = 0; i < scan.size() && row < out.by_span.size(); i++, row++) {
+      if (scan.has_text(0, i)) out.by_span[row] = out.texts.add(scan.text(0, i));
     }
-    return {};
   }));
   return out;
 }

@@ -18,9 +18,9 @@ std::array<double, kSizeSteps> size_shares(double octaves);
 /// The shapes that the source writes to each op, each text once.
 struct OpShapes {
   Names texts;
-  std::vector<uint32_t> by_span;  ///< kNoRow where there is none
+  PagedVector<uint32_t> by_span;  ///< kNoRow where there is none
 };
-Result<OpShapes> load_op_shapes(store::Connection& connection, const PreparedRun& run);
+Result<OpShapes> load_op_shapes(store::OpenRun& open, const PreparedRun& run);
 
 /// 48x96 of [[96],[2,48,96]]: the first tensor of two dimensions or more, without its first one; if there is
 /// none, the first size; empty if the text has no plain list of sizes.

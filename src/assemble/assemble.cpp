@@ -24,7 +24,7 @@ using store::Connection;
 using store::Engine;
 namespace tree = model::span_tree;
 
-// ---- In memory
+// ---- Tree and links
 
 Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string& folder,
                         const SpanForest& spans) {
@@ -46,123 +46,146 @@ Result<void> write_tree(const std::shared_ptr<Engine>& engine, const std::string
 /// in the source.
 class LaunchFinder {
  public:
-  LaunchFinder(const std::vector<Launch>& launches, const std::vector<int32_t>& id_scopes,
+  LaunchFinder(const PagedVector<Launch>& launches, const std::vector<int32_t>& id_scopes,
                const SpanForest& spans)
-      : id_scopes_(id_scopes) {
+      : launches_(launches), id_scopes_(id_scopes) {
     calls_.reserve(launches.size());
-    for (const Launch& launch : launches) {
-      const int32_t scope = id_scopes.empty() ? Collector::kNoScope : scope_of(spans.track(launch.span_id));
-      calls_.push_back({launch.correlation_id, scope, launch.span_id});
+    for (size_t i = 0; i < launches.size(); i++) {
+      const int32_t scope =
+          id_scopes.empty() ? Collected::kNoScope : scope_of(spans.track(launches[i].span_id));
+      calls_.push_back({launches[i].correlation_id, scope, static_cast<uint32_t>(i)});
     }
     if (!std::is_sorted(calls_.begin(), calls_.end())) std::sort(calls_.begin(), calls_.end());
   }
 
-  /// The span of the launch; kNull if it is not in the capture.
-  int64_t find(const LaunchedWork& work) const {
+  /// nullptr if it is not in the capture.
+  const Launch* find(const LaunchedWork& work) const {
     const Call wanted{work.correlation_id, scope_of(work.track_id), 0};
     const auto it = std::lower_bound(calls_.begin(), calls_.end(), wanted);
     const bool found = it != calls_.end() && it->id == wanted.id && it->scope == wanted.scope;
-    return found ? int64_t{it->span} : kNull;
+    return found ? &launches_[it->launch] : nullptr;
   }
 
  private:
   struct Call {
     int64_t id;
     int32_t scope;
-    uint32_t span;
+    uint32_t launch;
     auto operator<=>(const Call&) const = default;
   };
 
   int32_t scope_of(int32_t track) const {
     const auto at = static_cast<size_t>(track);
-    return track >= 0 && at < id_scopes_.size() ? id_scopes_[at] : Collector::kNoScope;
+    return track >= 0 && at < id_scopes_.size() ? id_scopes_[at] : Collected::kNoScope;
   }
 
-  std::vector<Call> calls_;
+  PagedVector<Call> calls_;
+  const PagedVector<Launch>& launches_;
   const std::vector<int32_t>& id_scopes_;
 };
 
+/// Leaves the start of its launch in each work.
 Result<void> write_links(const std::shared_ptr<Engine>& engine, const std::string& folder, TableId table,
-                         const std::vector<LaunchedWork>& works, const LaunchFinder& launches,
+                         PagedVector<LaunchedWork>& works, const LaunchFinder& launches,
                          const SpanForest& spans) {
   static_assert(int{model::kernel_links::launch_span_id} == int{model::copy_links::launch_span_id});
   static_assert(int{model::kernel_links::op_id} == int{model::copy_links::op_id});
   if (works.empty()) return {};
   DerivedWriter writer(engine, table, folder);
-  for (const LaunchedWork& work : works) {
+  for (LaunchedWork& work : works) {
     const size_t row = writer.add();
-    if (const int64_t span = launches.find(work); span != kNull) {
-      writer.set(row, model::kernel_links::launch_span_id, span);
-      writer.set(row, model::kernel_links::op_id, spans.place(static_cast<size_t>(span)).op_id);
+    const Launch* const launch = launches.find(work);
+    work.launch_ns = launch == nullptr ? kNull : launch->start_ns;
+    if (launch != nullptr) {
+      writer.set(row, model::kernel_links::launch_span_id, int64_t{launch->span_id});
+      writer.set(row, model::kernel_links::op_id, spans.place(launch->span_id).op_id);
     }
     NL_CHECK(writer.flush_if_full());
   }
   return writer.finish();
 }
 
-// ---- From the facts
-
-/// The columns of SpanRecord, in its order. Instants have no duration.
-constexpr char kSortedSpans[] =
-    "SELECT start_ns, coalesce(dur_ns, 0) AS dur_ns, span_id, coalesce(track_id, -1) AS track_id, "
-    "CASE kind WHEN 'op' THEN 1 WHEN 'runtime' THEN 2 ELSE 0 END::INTEGER AS rank FROM spans "
-    "ORDER BY track_id, start_ns, dur_ns DESC, rank, span_id";
-
-/// The stack sees the spans sorted by time; a second sort brings its rows into the order of span_id.
-Result<void> write_tree_by_sorting(Connection& connection, const store::RunFiles& files,
-                                   const std::string& folder) {
-  NL_CHECK(
-      connection.run("CREATE TABLE places(span_id BIGINT, parent_id BIGINT, depth INTEGER, op_id BIGINT, "
-                     "crosses_parent INTEGER)"));
-  NL_TRY(const int64_t rows, connection.integer("SELECT count(*) FROM spans"));
-  if (rows == 0) return {};
-  NL_TRY(store::Appender appender, connection.append_to("places"));
-  SpanStack stack;
-  NL_TRY(Connection reader, connection.another());
-  NL_CHECK(store::create_views(reader, files, false, {"spans"}));
-  NL_CHECK(reader.stream(kSortedSpans, [&](const store::Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) {
-      const SpanRecord span{chunk.int64s(0)[i], chunk.int64s(1)[i], chunk.int64s(2)[i], chunk.int32s(3)[i],
-                            static_cast<SpanRank>(chunk.int32s(4)[i])};
-      const SpanPlace place = stack.add(span);
-      appender.add(span.span_id);
-      appender.add(place.parent_id);
-      appender.add(place.depth);
-      appender.add(place.op_id);
-      appender.add(place.crosses_parent ? 1 : 0);
-      NL_CHECK(appender.end_row());
-    }
-    return {};
-  }));
-  NL_CHECK(appender.finish());
-  NL_CHECK(connection.run(
-      "COPY (SELECT parent_id, depth, op_id, crosses_parent FROM places ORDER BY span_id) TO " +
-      store::sql_quoted(derived_path(folder, TableId::span_tree)) + " " + store::parquet_options(rows)));
-  return connection.run("DROP TABLE places");
+Result<void> write_collected(const std::shared_ptr<Engine>& engine, const std::string& folder,
+                             Collected& collected) {
+  const SpanForest& spans = collected.spans;
+  collected.spans.build();
+  NL_CHECK(write_tree(engine, folder, spans));
+  const LaunchFinder launches(collected.launches, collected.id_scopes, spans);
+  NL_CHECK(write_links(engine, folder, TableId::kernel_links, collected.kernels, launches, spans));
+  return write_links(engine, folder, TableId::copy_links, collected.copies, launches, spans);
 }
 
-/// Device work to the runtime call with the same correlation id, and to the op around that call. 0 means
-/// none; if several calls share an id, the first one in the source counts.
-Result<void> write_links_by_joining(Connection& connection, const std::string& folder,
-                                    const std::string& table, const std::string& key, TableId links) {
-  NL_TRY(const int64_t rows, connection.integer("SELECT count(*) FROM " + table));
-  if (rows == 0) return {};
-  const std::string tree_path = derived_path(folder, TableId::span_tree);
-  const std::string places = path_exists(tree_path)
-                                 ? "(SELECT file_row_number AS span_id, op_id FROM read_parquet(" +
-                                       store::sql_quoted(tree_path) + ", file_row_number = true))"
-                                 : "(SELECT NULL::BIGINT AS span_id, NULL::BIGINT AS op_id WHERE false)";
-  const auto scoped = [](const std::string& of) {
-    return "(SELECT r.*, coalesce(s.id_scope, -1) AS id_scope FROM " + of +
-           " r LEFT JOIN tracks s ON s.track_id = r.track_id)";
-  };
-  return connection.run("COPY (SELECT l.span_id AS launch_span_id, t.op_id FROM " + scoped(table) +
-                        " f LEFT JOIN (SELECT correlation_id, id_scope, min(span_id) AS span_id FROM " +
-                        scoped("spans") +
-                        "WHERE kind IN ('runtime', 'op') AND correlation_id <> 0 GROUP BY ALL) l "
-                        "ON l.correlation_id = f.correlation_id AND l.id_scope = f.id_scope LEFT JOIN " +
-                        places + " t ON t.span_id = l.span_id ORDER BY f." + key + ") TO " +
-                        store::sql_quoted(derived_path(folder, links)) + " " + store::parquet_options(rows));
+// ---- From the facts
+
+int64_t int64_or(const store::Chunk& chunk, size_t column, size_t row, int64_t if_null) {
+  return chunk.is_null(column, row) ? if_null : chunk.int64s(column)[row];
+}
+
+int32_t int32_or(const store::Chunk& chunk, size_t column, size_t row, int32_t if_null) {
+  return chunk.is_null(column, row) ? if_null : chunk.int32s(column)[row];
+}
+
+Result<void> collect_spans(Connection& connection, Collected& collected) {
+  const char* sql =
+      "SELECT start_ns, dur_ns, correlation_id, track_id, "
+      "CASE kind WHEN 'op' THEN 1 WHEN 'runtime' THEN 2 ELSE 0 END::INTEGER, "
+      "CASE kind WHEN 'runtime' THEN name END FROM spans";
+  static constexpr model::SpanKind kKinds[] = {model::SpanKind::other, model::SpanKind::op,
+                                               model::SpanKind::runtime};
+  return connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      const int64_t start_ns = int64_or(chunk, 0, i, kNull), dur_ns = int64_or(chunk, 1, i, kNull);
+      const int32_t track = int32_or(chunk, 3, i, -1);
+      NL_CHECK(collected.add_span(kKinds[chunk.int32s(4)[i]], start_ns, dur_ns, track,
+                                  int64_or(chunk, 2, i, kNull)));
+      if (!chunk.is_null(5, i) && waits_for_device(chunk.text(5, i)))
+        collected.add_sync(start_ns, dur_ns, track);
+    }
+    return {};
+  });
+}
+
+Result<void> collect_kernel_times(Connection& connection, PagedVector<KernelTime>& times) {
+  const char* sql = "SELECT device::BIGINT, graph_id, start_ns, dur_ns FROM kernels";
+  return connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      const KernelFields kernel{int64_or(chunk, 0, i, kNull), int64_or(chunk, 1, i, kNull),
+                                int64_or(chunk, 2, i, kNull), int64_or(chunk, 3, i, kNull)};
+      times.push_back(kernel.time());
+    }
+    return {};
+  });
+}
+
+Result<void> collect_work(Connection& connection, const std::string& table,
+                          PagedVector<LaunchedWork>& works) {
+  const std::string sql = "SELECT correlation_id, track_id FROM " + table;
+  return connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++)
+      works.push_back({{int64_or(chunk, 0, i, kNull)}, int32_or(chunk, 1, i, -1)});
+    return {};
+  });
+}
+
+Result<void> collect_tracks(Connection& connection, Collected& collected) {
+  const char* sql = "SELECT id_scope, clock_id FROM tracks";
+  return connection.stream(sql, [&](const store::Chunk& chunk) -> Result<void> {
+    for (size_t i = 0; i < chunk.size(); i++) {
+      collected.id_scopes.push_back(int32_or(chunk, 0, i, Collected::kNoScope));
+      collected.clocks.push_back(int32_or(chunk, 1, i, 0));
+    }
+    return {};
+  });
+}
+
+Result<Collected> collect(Connection& connection) {
+  Collected collected;
+  NL_CHECK(collect_spans(connection, collected));
+  NL_CHECK(collect_work(connection, "kernels", collected.kernels));
+  NL_CHECK(collect_kernel_times(connection, collected.kernel_times));
+  NL_CHECK(collect_work(connection, "copies", collected.copies));
+  NL_CHECK(collect_tracks(connection, collected));
+  return collected;
 }
 
 // ---- Between sources
@@ -197,9 +220,9 @@ Result<void> match_replayed_launches(const std::shared_ptr<Engine>& engine, stor
 
 /// What needs the facts as a whole, and the end of the derived tables. Tree and links are written already.
 Result<void> finish_tables(const std::shared_ptr<Engine>& engine, const store::RunFiles& files,
-                           const std::string& folder) {
+                           const std::string& folder, const Collected& collected) {
   NL_CHECK(match_replayed_launches(engine, files, folder));
-  NL_CHECK(write_clock_fits(engine, files, folder));
+  NL_CHECK(write_clock_fits(engine, files, folder, collected));
   return store::mark_complete(folder);
 }
 
@@ -207,35 +230,29 @@ Result<void> build_into(const std::shared_ptr<Engine>& engine, const store::RunF
                         const std::string& folder) {
   NL_CHECK(make_folders(folder));
   NL_TRY(Connection connection, engine->connect());
-  NL_CHECK(store::create_views(connection, files, false));
-  NL_CHECK(write_tree_by_sorting(connection, files, folder));
-  NL_CHECK(write_links_by_joining(connection, folder, "kernels", "kernel_id", TableId::kernel_links));
-  NL_CHECK(write_links_by_joining(connection, folder, "copies", "copy_id", TableId::copy_links));
-  return finish_tables(engine, files, folder);
+  store::RunFiles stored = files;
+  stored.clocks.clear();  // so that views show times as they are stored
+  NL_CHECK(store::create_views(connection, stored, false, {"tracks", "spans", "kernels", "copies"}));
+  NL_TRY(Collected collected, collect(connection));
+  NL_CHECK(write_collected(engine, folder, collected));
+  return finish_tables(engine, files, folder, collected);
 }
 
 }  // namespace
 
-Result<void> build_from_memory(const std::shared_ptr<Engine>& engine, const std::string& bundle,
-                               Collector& collected) {
+Result<void> build_collected(const std::shared_ptr<Engine>& engine, const std::string& bundle,
+                             Collected& collected) {
   const std::string folder = store::derived_folder(store::place_in_ledger(bundle).derived);
   NL_CHECK(make_folders(folder));
-  const SpanForest& spans = collected.spans;
-  NL_CHECK(collected.spans.build());
-  NL_CHECK(write_tree(engine, folder, spans));
-  NL_TRY(auto calls, collected.launches.take());
-  const LaunchFinder launches(calls, collected.id_scopes, spans);
-  NL_TRY(auto kernels, collected.kernels.take());
-  NL_CHECK(write_links(engine, folder, TableId::kernel_links, kernels, launches, spans));
-  NL_TRY(auto copies, collected.copies.take());
-  return write_links(engine, folder, TableId::copy_links, copies, launches, spans);
+  return write_collected(engine, folder, collected);
 }
 
-Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
+Result<void> complete_derived(const std::shared_ptr<Engine>& engine, const std::string& bundle,
+                              const Collected& collected) {
   const std::string folder = store::derived_folder(store::place_in_ledger(bundle).derived);
   NL_CHECK(make_folders(folder));
   NL_TRY(const auto files, store::run_files(store::place_in_ledger(bundle)));
-  return finish_tables(engine, files, folder);
+  return finish_tables(engine, files, folder, collected);
 }
 
 Result<void> build_from_facts(const std::shared_ptr<Engine>& engine, const std::string& bundle) {
@@ -253,7 +270,7 @@ DerivedState state_of(const std::string& folder) {
   const auto files = store::derived_files(folder);
   if (!files) return DerivedState::kDamaged;
   for (const auto& [name, seal] : *files) {
-    if (!store::is_intact(folder + "/" + name, seal)) return DerivedState::kDamaged;
+    if (!store::is_intact(std::string(folder).append("/").append(name), seal)) return DerivedState::kDamaged;
   }
   return DerivedState::kComplete;
 }

@@ -17,13 +17,15 @@ class OpenRun;
 
 namespace nl::assemble {
 
-/// Tree and links from a complete collector, which is empty afterwards. Needs nothing of the bundle but its
-/// place; complete_derived has to follow.
-Result<void> build_from_memory(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
-                               Collector& collected);
+/// Tree and links from what was collected while the facts were written; spans and ids are used up. Needs
+/// nothing of the bundle but its place; complete_derived has to follow.
+Result<void> build_collected(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
+                             Collected& collected);
 
-/// What the sources say of each other, from the written facts; ends the derived tables.
-Result<void> complete_derived(const std::shared_ptr<store::Engine>& engine, const std::string& bundle);
+/// What the sources say of each other, from the written facts and what build_collected has left; ends the
+/// derived tables.
+Result<void> complete_derived(const std::shared_ptr<store::Engine>& engine, const std::string& bundle,
+                              const Collected& collected);
 
 /// From the written facts.
 Result<void> build_from_facts(const std::shared_ptr<store::Engine>& engine, const std::string& bundle);

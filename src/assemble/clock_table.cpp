@@ -45,33 +45,12 @@ struct DeviceEvidence {
     int64_t called, returned;
   };
   std::vector<Kernel> kernels = {};
-  std::vector<Sync> syncs = {};
+  PagedVector<Sync> syncs = {};
 };
 
 /// Clock and number of a device.
 using DeviceKey = std::pair<int32_t, int32_t>;
 using Devices = std::map<DeviceKey, DeviceEvidence>;
-
-Result<std::vector<int32_t>> clocks_of_tracks(Connection& connection) {
-  std::vector<int32_t> clocks;
-  NL_CHECK(connection.stream("SELECT coalesce(clock_id, 0)::INTEGER FROM tracks ORDER BY track_id",
-                             [&](const Chunk& chunk) -> Result<void> {
-                               clocks.insert(clocks.end(), chunk.int32s(0), chunk.int32s(0) + chunk.size());
-                               return {};
-                             }));
-  return clocks;
-}
-
-/// Kernels of graphs are left out: one call launches them all, some long after it.
-constexpr char kSound[] =
-    " WHERE k.start_ns IS NOT NULL AND k.dur_ns >= 0 AND k.device IS NOT NULL AND k.graph_id IS NULL "
-    "AND abs(k.start_ns) < 4000000000000000000 AND k.dur_ns < 4000000000000000000";
-
-/// Calls that return when all work of the current device has ended. nsys appends a version to these names.
-constexpr char kSyncs[] =
-    "SELECT track_id, start_ns, start_ns + dur_ns FROM spans WHERE kind = 'runtime' AND dur_ns >= 0 AND "
-    "(starts_with(name, 'cudaDeviceSynchronize') OR starts_with(name, 'hipDeviceSynchronize') OR "
-    "starts_with(name, 'cuCtxSynchronize'))";
 
 void sort_by_launch(std::vector<DeviceEvidence::Kernel>& kernels) {
   std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
@@ -90,94 +69,55 @@ void halve(std::vector<DeviceEvidence::Kernel>& kernels) {
   kernels.resize(kernels.size() / 2);
 }
 
-/// Reads kernels with their launches into evidence of their devices.
+/// Sorts kernels with their launches by device.
 class DeviceReader {
  public:
-  DeviceReader(Connection& connection, std::vector<int32_t> clocks, size_t most_kernels)
-      : connection_(connection), clocks_(std::move(clocks)), most_kernels_(most_kernels) {}
-
-  Result<void> read() {
-    NL_TRY(const int64_t spans, connection_.integer("SELECT count(*) FROM spans"));
-    NL_CHECK(static_cast<size_t>(spans) <= kMostSpans ? read_in_order() : read_by_joining());
-    return read_syncs();
+  DeviceReader(const Collected& collected, size_t most_kernels)
+      : collected_(collected), most_kernels_(most_kernels) {
+    for (size_t i = 0; i < collected.kernels.size(); i++)
+      add(collected.kernels[i], collected.kernel_times[i]);
+    add_syncs();
   }
+
   Devices& devices() { return devices_; }
   int64_t violations() const { return violations_; }
 
  private:
-  static constexpr size_t kMostSpans = 16'000'000;  // whose starts are kept in memory
-
-  void add(DeviceKey device, int64_t launch, int64_t start, int64_t end) {
-    auto& kernels = devices_[device].kernels;
-    kernels.push_back({launch, start, end});
-    violations_ += start < launch ? 1 : 0;
+  void add(const LaunchedWork& kernel, const KernelTime& time) {
+    if (kernel.launch_ns == kNull || kernel.track_id < 0 || time.device == KernelTime::kSaysNothing) return;
+    auto& kernels = device(clock_of(kernel.track_id), time.device).kernels;
+    kernels.push_back({kernel.launch_ns, time.start_ns, time.start_ns + time.dur_ns});
+    violations_ += time.start_ns < kernel.launch_ns ? 1 : 0;
     if (kernels.size() >= most_kernels_) halve(kernels);
   }
+
+  /// Neighbours are mostly of the same device.
+  DeviceEvidence& device(int32_t clock, int32_t number) {
+    const DeviceKey key{clock, number};
+    if (last_ == devices_.end() || last_->first != key) last_ = devices_.try_emplace(key).first;
+    return last_->second;
+  }
+
   int32_t clock_of(int32_t track) const {
     const auto at = static_cast<size_t>(track);
-    return track >= 0 && at < clocks_.size() ? clocks_[at] : 0;
-  }
-
-  /// Row n of kernel_links belongs to row n of kernels, so three scans are enough and no join is needed.
-  Result<void> read_in_order() {
-    std::vector<int64_t> starts;
-    NL_CHECK(connection_.stream("SELECT start_ns FROM spans", [&](const Chunk& chunk) -> Result<void> {
-      starts.insert(starts.end(), chunk.int64s(0), chunk.int64s(0) + chunk.size());
-      for (size_t i = 0; chunk.validity(0) != nullptr && i < chunk.size(); i++) {
-        if (chunk.is_null(0, i)) starts[starts.size() - chunk.size() + i] = kNull;
-      }
-      return {};
-    }));
-    const std::string from = "l.launch_span_id FROM kernels k POSITIONAL JOIN kernel_links l" +
-                             std::string(kSound) + " AND l.launch_span_id IS NOT NULL";
-    return read_kernels(from, [&](int64_t span) {
-      return static_cast<size_t>(span) < starts.size() ? starts[static_cast<size_t>(span)] : kNull;
-    });
-  }
-
-  Result<void> read_by_joining() {
-    const std::string from =
-        "s.start_ns FROM kernels k JOIN kernel_links l ON l.kernel_id = k.kernel_id JOIN spans s ON "
-        "s.span_id = l.launch_span_id" +
-        std::string(kSound) + " AND s.start_ns IS NOT NULL";
-    return read_kernels(from, [](int64_t start) { return start; });
-  }
-
-  /// `from` begins with a column. `launch_of` turns its value into the start of the launch, or kNull if there
-  /// is none.
-  template <class LaunchOf>
-  Result<void> read_kernels(const std::string& from, LaunchOf launch_of) {
-    const std::string sql = "SELECT k.device, k.track_id, k.start_ns, k.start_ns + k.dur_ns, " + from +
-                            " AND k.track_id IS NOT NULL";
-    return connection_.stream(sql, [&](const Chunk& chunk) -> Result<void> {
-      for (size_t i = 0; i < chunk.size(); i++) {
-        const int64_t launch = launch_of(chunk.int64s(4)[i]);
-        if (launch == kNull) continue;
-        add({clock_of(chunk.int32s(1)[i]), chunk.int32s(0)[i]}, launch, chunk.int64s(2)[i],
-            chunk.int64s(3)[i]);
-      }
-      return {};
-    });
+    return track >= 0 && at < collected_.clocks.size() ? collected_.clocks[at] : 0;
   }
 
   /// Only for clocks with one device: if there are several, nothing says which one a call waits for.
-  Result<void> read_syncs() {
+  void add_syncs() {
     std::map<int32_t, std::vector<DeviceEvidence*>> by_clock;
     for (auto& [key, device] : devices_) by_clock[key.first].push_back(&device);
-    return connection_.stream(kSyncs, [&](const Chunk& chunk) -> Result<void> {
-      for (size_t i = 0; i < chunk.size(); i++) {
-        const auto it = by_clock.find(chunk.is_null(0, i) ? 0 : clock_of(chunk.int32s(0)[i]));
-        if (it == by_clock.end() || it->second.size() != 1) continue;
-        it->second[0]->syncs.push_back({chunk.int64s(1)[i], chunk.int64s(2)[i]});
-      }
-      return {};
-    });
+    for (const SyncCall& sync : collected_.syncs) {
+      const auto it = by_clock.find(clock_of(sync.track_id));
+      if (it == by_clock.end() || it->second.size() != 1) continue;
+      it->second[0]->syncs.push_back({sync.called_ns, sync.returned_ns});
+    }
   }
 
-  Connection& connection_;
-  std::vector<int32_t> clocks_;
+  const Collected& collected_;
   const size_t most_kernels_;
   Devices devices_;
+  Devices::iterator last_ = devices_.end();
   int64_t violations_ = 0;
 };
 
@@ -207,6 +147,7 @@ void drop_isolated(ClockEvidence& evidence) {
   if (evidence.limits.empty() || std::any_of(evidence.limits.begin(), evidence.limits.end(), is_upper))
     return;
   std::vector<int64_t> offsets;
+  offsets.reserve(evidence.limits.size());
   for (const OffsetLimit& limit : evidence.limits) offsets.push_back(limit.offset_ns);
   const auto most = offsets.begin() + static_cast<ptrdiff_t>(offsets.size() * 9 / 10);
   std::nth_element(offsets.begin(), most, offsets.end());
@@ -238,18 +179,15 @@ FitRow device_row(int32_t clock, int32_t number, DeviceEvidence& device,
   return row;
 }
 
-/// If every kernel starts after its launch, the tightest few are enough. Only if some start too early are the
-/// kernels read again with a higher limit.
-Result<std::vector<FitRow>> device_rows(Connection& connection, const std::vector<store::ClockBase>& clocks) {
+/// If every kernel starts after its launch, the tightest few are enough. Only if some start too early are all
+/// looked at again with a higher limit.
+std::vector<FitRow> device_rows(const Collected& collected, const std::vector<store::ClockBase>& clocks) {
+  DeviceReader reader(collected, kFewKernels);
+  std::optional<DeviceReader> thorough;
+  if (reader.violations() > 0) thorough.emplace(collected, kMostKernels);
   std::vector<FitRow> rows;
-  NL_TRY(const auto of_tracks, clocks_of_tracks(connection));
-  DeviceReader reader(connection, of_tracks, kFewKernels);
-  NL_CHECK(reader.read());
-  DeviceReader thorough(connection, of_tracks, kMostKernels);
-  if (reader.violations() > 0) NL_CHECK(thorough.read());
-  for (auto& [key, device] : (reader.violations() > 0 ? thorough : reader).devices()) {
+  for (auto& [key, device] : (thorough ? *thorough : reader).devices())
     rows.push_back(device_row(key.first, key.second, device, clocks));
-  }
   return rows;
 }
 
@@ -425,10 +363,15 @@ void correct_device_times(const std::vector<FitRow>& devices, std::vector<Collec
   }
 }
 
-Result<std::vector<FitRow>> rank_rows(Connection& connection, const std::vector<store::ClockBase>& bases,
+/// None where there is one clock, as in most runs: then nothing is read.
+Result<std::vector<FitRow>> rank_rows(const std::shared_ptr<store::Engine>& engine,
+                                      const store::RunFiles& files, const std::string& folder,
                                       const std::vector<FitRow>& devices) {
   std::vector<FitRow> rows;
-  NL_TRY(auto clocks, load_clocks(connection, bases));
+  if (files.clocks.size() < 2) return rows;
+  NL_TRY(Connection connection, engine->connect());
+  NL_CHECK(create_stored_views(connection, files, folder));
+  NL_TRY(auto clocks, load_clocks(connection, files.clocks));
   if (clocks.size() < 2) return rows;
   NL_TRY(const bool any, has_collectives(connection));
   std::vector<CollectiveCall> calls;
@@ -510,12 +453,9 @@ std::vector<RankFit> fit_ranks(std::vector<RankClock> clocks, const std::vector<
 }
 
 Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, const store::RunFiles& files,
-                              const std::string& folder) {
-  if (!files.tables.contains("kernels") && files.clocks.size() < 2) return {};
-  NL_TRY(Connection connection, engine->connect());
-  NL_CHECK(create_stored_views(connection, files, folder));
-  NL_TRY(auto rows, device_rows(connection, files.clocks));
-  NL_TRY(auto ranks, rank_rows(connection, files.clocks, rows));
+                              const std::string& folder, const Collected& collected) {
+  auto rows = device_rows(collected, files.clocks);
+  NL_TRY(auto ranks, rank_rows(engine, files, folder, rows));
   std::move(ranks.begin(), ranks.end(), std::back_inserter(rows));
   if (rows.empty()) return {};
   DerivedWriter writer(engine, TableId::clock_fits, folder);

@@ -9,6 +9,7 @@
 
 #include "assemble/clock_fit.h"
 #include "assemble/collective_match.h"
+#include "assemble/collector.h"
 #include "base/result.h"
 #include "store/run_views.h"
 
@@ -35,9 +36,10 @@ struct RankFit {
 /// the reference is fitted to one that is fitted already; its bound then holds for both steps together.
 std::vector<RankFit> fit_ranks(std::vector<RankClock> clocks, const std::vector<CollectiveCall>& calls);
 
-/// Writes the table into a folder of derived tables that holds the links already. No rows: no file.
+/// Writes the table into a folder of derived tables that holds the links already. Devices are fitted by what
+/// was collected, once its works have the starts of their launches. No rows: no file.
 Result<void> write_clock_fits(const std::shared_ptr<store::Engine>& engine, const store::RunFiles& files,
-                              const std::string& folder);
+                              const std::string& folder, const Collected& collected);
 
 /// How stored times of the ranks become common ones, from the table and the bases of the clocks.
 struct LoadedFits {

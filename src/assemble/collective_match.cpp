@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/text.h"
 
@@ -134,12 +137,10 @@ std::string calls_sql(bool with_ops) {
          "'$.\"Process Group Ranks\"', try_cast(f.args ->> '$.\"Group size\"' AS BIGINT), try_cast(f.args "
          "->> "
          "'$.\"Seq\"' AS BIGINT), try_cast(f.args ->> '$.\"In msg nelems\"' AS BIGINT), try_cast(f.args ->> "
-         "'$.\"Out msg nelems\"' AS BIGINT), f.args ->> '$.\"dtype\"', f.args ->> '$.\"In split size\"' FROM "
-         "(" +
+         "'$.\"Out msg nelems\"' AS BIGINT), f.args ->> '$.\"dtype\"', f.args ->> '$.\"In split size\"', "
+         "f.kernel_id FROM (" +
          std::string(with_ops ? kCallsWithOps : kCallsAlone) +
-         ") f JOIN tracks t ON t.track_id = f.track_id WHERE f.start_ns IS NOT NULL AND f.dur_ns >= 0 ORDER "
-         "BY 1, "
-         "f.start_ns, f.kernel_id";
+         ") f JOIN tracks t ON t.track_id = f.track_id WHERE f.start_ns IS NOT NULL AND f.dur_ns >= 0";
 }
 
 std::string text_or_empty(const store::Chunk& chunk, size_t column, size_t row) {
@@ -169,18 +170,30 @@ CollectiveKind kind_of(const std::string& said, std::string_view kernel, const s
   return kind == kAllToAll && uneven ? kAllToAllV : kind;
 }
 
-CollectiveCall call_of(const store::Chunk& chunk, size_t row) {
+/// Groups, each once: the ranks of a large one are a long text, and every call names them.
+class GroupTexts {
+ public:
+  SharedText of(const std::string& name, const std::string& ranks) {
+    const std::string text = name + (ranks.empty() || ranks == "[]" ? "" : (name.empty() ? "" : " ") + ranks);
+    return known_.try_emplace(text, text).first->second;
+  }
+
+ private:
+  std::unordered_map<std::string, SharedText> known_;
+};
+
+CollectiveCall call_of(const store::Chunk& chunk, size_t row, GroupTexts& groups) {
   CollectiveCall call;
   call.rank = chunk.int32s(0)[row];
   call.clock = chunk.int32s(1)[row];
   call.start_ns = chunk.int64s(2)[row];
   if (__builtin_add_overflow(call.start_ns, chunk.int64s(3)[row], &call.end_ns)) call.end_ns = call.start_ns;
   call.kind = kind_of(text_or_empty(chunk, 5, row), chunk.text(4, row), text_or_empty(chunk, 13, row));
-  const std::string name = text_or_empty(chunk, 6, row), ranks = text_or_empty(chunk, 7, row);
-  call.group = name + (ranks.empty() || ranks == "[]" ? "" : (name.empty() ? "" : " ") + ranks);
+  call.group = groups.of(text_or_empty(chunk, 6, row), text_or_empty(chunk, 7, row));
   call.group_size = number(chunk, 8, row);
   call.sequence = number(chunk, 9, row);
   call.bytes = message_bytes(chunk, row);
+  call.kernel_id = chunk.int64s(14)[row];
   return call;
 }
 
@@ -205,11 +218,15 @@ Result<bool> has_collectives(store::Connection& connection) {
 
 Result<std::vector<CollectiveCall>> load_collectives(store::Connection& connection) {
   std::vector<CollectiveCall> calls;
+  GroupTexts groups;
   NL_TRY(const int64_t silent, connection.integer(kCallsWithoutArguments));
   NL_CHECK(connection.stream(calls_sql(silent > 0), [&](const store::Chunk& chunk) -> Result<void> {
-    for (size_t row = 0; row < chunk.size(); row++) calls.push_back(call_of(chunk, row));
+    for (size_t row = 0; row < chunk.size(); row++) calls.push_back(call_of(chunk, row, groups));
     return {};
   }));
+  std::sort(calls.begin(), calls.end(), [](const CollectiveCall& a, const CollectiveCall& b) {
+    return std::tie(a.rank, a.start_ns, a.kernel_id) < std::tie(b.rank, b.start_ns, b.kernel_id);
+  });
   return calls;
 }
 
@@ -227,10 +244,10 @@ class CollectiveMatcher {
   explicit CollectiveMatcher(const std::vector<CollectiveCall>& calls) : calls_(calls) {}
 
   MatchedCollectives match() {
-    std::map<std::pair<CollectiveKind, std::string>, RankCalls> groups;
+    std::map<std::pair<CollectiveKind, std::string_view>, RankCalls> groups;
     for (uint32_t i = 0; i < calls_.size(); i++) {
       if (!is_point_to_point(calls_[i].kind))
-        groups[{calls_[i].kind, calls_[i].group}][calls_[i].rank].push_back(i);
+        groups[{calls_[i].kind, calls_[i].group.str()}][calls_[i].rank].push_back(i);
     }
     for (const auto& [key, ranks] : groups) add_group(ranks);
     return std::move(matched_);

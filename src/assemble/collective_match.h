@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/shared_text.h"
 #include "store/engine.h"
 #include "store/run_views.h"
 
@@ -45,11 +46,12 @@ struct CollectiveCall {
   int32_t rank = 0;
   int32_t clock = 0;
   CollectiveKind kind = CollectiveKind::kOther;
-  std::string group = {};  ///< its name and ranks; empty where the source does not say
+  SharedText group = {};  ///< its name and ranks; empty where the source does not say
   std::optional<int64_t> group_size = {};
   std::optional<int64_t> sequence = {};
   std::optional<int64_t> bytes = {};
   int64_t start_ns = 0, end_ns = 0;
+  int64_t kernel_id = 0;
 };
 
 /// In order of rank and start. Kernels without timing are left out.
@@ -63,7 +65,7 @@ Result<bool> has_collectives(store::Connection& connection);
 /// One collective: a call of each of its ranks, in order of rank.
 struct CollectiveInstance {
   CollectiveKind kind = CollectiveKind::kOther;
-  std::string group = {};
+  SharedText group = {};
   std::optional<int64_t> bytes = {};
   std::vector<uint32_t> calls = {};
 };

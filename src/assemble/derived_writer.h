@@ -46,7 +46,7 @@ class DerivedWriter {
   }
 
  private:
-  static constexpr size_t kBatchRows = 32 * 1024;
+  static constexpr size_t kBatchRows = size_t{32} << 10;
 
   std::shared_ptr<model::Batch> new_batch() {
     auto batch = pool_.take();

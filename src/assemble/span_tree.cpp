@@ -48,19 +48,27 @@ void SpanStack::begin_crossing() {
   for (const Open& open : open_) ends_.push(open.end_ns);
 }
 
-Result<void> SpanForest::add(int64_t start_ns, int64_t dur_ns, int32_t track_id, SpanRank rank) {
+void SpanForest::add(int64_t start_ns, int64_t dur_ns, int32_t track_id, SpanRank rank) {
   if (dur_ns >= int64_t{kLong}) {
-    long_durations_[static_cast<uint32_t>(waiting_.size())] = dur_ns;
+    long_durations_.push_back({dur_ns, static_cast<uint32_t>(spans_.size())});
     dur_ns = int64_t{kLong};
   }
-  return waiting_.push({start_ns, static_cast<uint32_t>(dur_ns),
-                        static_cast<uint32_t>(track_id + 1) * 4 + static_cast<uint32_t>(rank)});
+  spans_.push_back({start_ns, static_cast<uint32_t>(dur_ns),
+                    static_cast<uint32_t>(track_id + 1) * 4 + static_cast<uint32_t>(rank)});
+}
+
+int64_t SpanForest::duration(uint32_t span) const {
+  const uint32_t packed = spans_[span].dur_ns;
+  if (packed != kLong) return packed;
+  return std::lower_bound(long_durations_.begin(), long_durations_.end(), span,
+                          [](const LongDuration& l, uint32_t wanted) { return l.span < wanted; })
+      ->dur_ns;
 }
 
 SpanRecord SpanForest::record(uint32_t span) const {
   const Packed& p = spans_[span];
-  return {p.start_ns, p.dur_ns == kLong ? long_durations_.at(span) : int64_t{p.dur_ns}, int64_t{span},
-          static_cast<int32_t>(p.track / 4) - 1, static_cast<SpanRank>(p.track % 4)};
+  return {p.start_ns, duration(span), int64_t{span}, static_cast<int32_t>(p.track / 4) - 1,
+          static_cast<SpanRank>(p.track % 4)};
 }
 
 /// By track, then outer before inner.
@@ -69,53 +77,57 @@ bool SpanForest::comes_before(uint32_t a, uint32_t b) const {
   const Packed& y = spans_[b];
   if (x.track / 4 != y.track / 4) return x.track / 4 < y.track / 4;
   if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
-  const int64_t dur_x = x.dur_ns == kLong ? long_durations_.at(a) : int64_t{x.dur_ns};
-  const int64_t dur_y = y.dur_ns == kLong ? long_durations_.at(b) : int64_t{y.dur_ns};
-  if (dur_x != dur_y) return dur_x > dur_y;
+  if (x.dur_ns != y.dur_ns) return x.dur_ns > y.dur_ns;  // the long ones have the largest value of all
+  if (x.dur_ns == kLong && duration(a) != duration(b)) return duration(a) > duration(b);
   if (x.track % 4 != y.track % 4) return x.track % 4 < y.track % 4;
   return a < b;
 }
 
-/// All spans, track by track, each in the order of the stack. Profilers write a thread nearly in order, so
-/// that a few runs have to be merged.
-std::vector<uint32_t> SpanForest::ordered() const {
+/// All spans, track by track, each in the order of the stack.
+SpanForest::Order SpanForest::ordered() const {
   std::vector<uint32_t> ends;  // of each track in `order`
   for (const Packed& span : spans_) {
     if (span.track / 4 >= ends.size()) ends.resize(span.track / 4 + 1, 0);
     ends[span.track / 4]++;
   }
   for (size_t t = 1; t < ends.size(); t++) ends[t] += ends[t - 1];
-  std::vector<uint32_t> order(spans_.size());
+  Order order(spans_.size());
   for (auto span = static_cast<uint32_t>(spans_.size()); span-- > 0;)
     order[--ends[spans_[span].track / 4]] = span;
   merge_runs(order);
   return order;
 }
 
-void SpanForest::merge_runs(std::vector<uint32_t>& order) const {
-  const auto before = [this](uint32_t a, uint32_t b) { return comes_before(a, b); };
-  std::vector<size_t> ends;
+/// Profilers write a thread nearly in order. Neighbours are merged pair by pair, and only where they overlap,
+/// so that what is in order already is not moved.
+void SpanForest::merge_runs(Order& order) const {
+  PagedVector<uint32_t> ends;
   for (size_t i = 1; i <= order.size(); i++) {
-    if (i == order.size() || before(order[i], order[i - 1])) ends.push_back(i);
+    if (i == order.size() || comes_before(order[i], order[i - 1])) ends.push_back(static_cast<uint32_t>(i));
   }
-  std::vector<uint32_t> merged(ends.size() > 1 ? order.size() : 0);
+  Order aside;
   while (ends.size() > 1) {
-    std::vector<size_t> next_ends;
-    size_t begin = 0;
+    size_t begin = 0, kept = 0;
     for (size_t r = 0; r < ends.size(); r += 2) {
       const size_t middle = ends[r];
       const size_t end = r + 1 < ends.size() ? ends[r + 1] : middle;
-      const auto at = [&](std::vector<uint32_t>& v, size_t i) {
-        return v.begin() + static_cast<ptrdiff_t>(i);
-      };
-      std::merge(at(order, begin), at(order, middle), at(order, middle), at(order, end), at(merged, begin),
-                 before);
-      next_ends.push_back(end);
+      merge(order, begin, middle, end, aside);
+      ends[kept++] = static_cast<uint32_t>(end);
       begin = end;
     }
-    order.swap(merged);
-    ends.swap(next_ends);
+    ends.resize(kept);
   }
+}
+
+/// Two neighbours, each in order.
+void SpanForest::merge(Order& order, size_t begin, size_t middle, size_t end, Order& aside) const {
+  if (middle == end) return;
+  const auto before = [this](uint32_t a, uint32_t b) { return comes_before(a, b); };
+  const auto at = [&](size_t i) { return order.begin() + static_cast<ptrdiff_t>(i); };
+  const auto from = std::upper_bound(at(begin), at(middle), order[middle], before);
+  const auto to = std::lower_bound(at(middle), at(end), order[middle - 1], before);
+  aside.assign(from, at(middle));
+  std::merge(aside.begin(), aside.end(), at(middle), to, from, before);
 }
 
 namespace {
@@ -130,8 +142,7 @@ int64_t unpacked(uint32_t id) {
 
 }  // namespace
 
-Result<void> SpanForest::build() {
-  NL_TRY(spans_, waiting_.take());
+void SpanForest::build() {
   SpanStack stack;
   for (const uint32_t span : ordered()) {
     const SpanPlace place = stack.add(record(span));
@@ -139,7 +150,6 @@ Result<void> SpanForest::build() {
     spans_[span].start_ns = static_cast<int64_t>(packed(place.parent_id) << 32 | packed(place.op_id));
     spans_[span].dur_ns = static_cast<uint32_t>(place.depth) * 2 + (place.crosses_parent ? 1 : 0);
   }
-  return {};
 }
 
 SpanPlace SpanForest::place(size_t span_id) const {
@@ -147,12 +157,6 @@ SpanPlace SpanForest::place(size_t span_id) const {
   const auto ids = static_cast<uint64_t>(p.start_ns);
   return {unpacked(static_cast<uint32_t>(ids >> 32)), unpacked(static_cast<uint32_t>(ids)),
           static_cast<int32_t>(p.dur_ns / 2), p.dur_ns % 2 != 0};
-}
-
-void SpanForest::clear() {
-  waiting_.clear();
-  std::vector<Packed>().swap(spans_);
-  long_durations_.clear();
 }
 
 }  // namespace nl::assemble

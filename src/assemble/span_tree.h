@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <queue>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "base/spill_vector.h"
+#include "base/paged_vector.h"
 #include "model/batch.h"
 
 namespace nl::assemble {
@@ -55,20 +53,18 @@ class SpanStack {
   bool crossed_ = false;
 };
 
-/// Many spans in little memory: 16 bytes each on disk or in memory until build(), 24 bytes during it. Spans
-/// are numbered as they are added.
+/// Many spans in little memory: 16 bytes each, 24 during build(), in columns that may be larger than memory.
+/// Spans are numbered as they are added.
 class SpanForest {
  public:
-  static constexpr size_t kMaxSpans = 8'000'000;
+  static constexpr size_t kMostSpans = UINT32_MAX - 1;  ///< UINT32_MAX is none
 
-  explicit SpanForest(const std::string& temp_folder) : waiting_(temp_folder) {}
-  Result<void> add(int64_t start_ns, int64_t dur_ns, int32_t track_id, SpanRank rank);
-  size_t size() const { return waiting_.size() + spans_.size(); }
-  /// Finds the place of every span. Afterwards only place() may be called.
-  Result<void> build();
+  void add(int64_t start_ns, int64_t dur_ns, int32_t track_id, SpanRank rank);
+  size_t size() const { return spans_.size(); }
+  /// Finds the place of every span. Afterwards only place() and track() may be called.
+  void build();
   SpanPlace place(size_t span_id) const;
   int32_t track(size_t span_id) const { return static_cast<int32_t>(spans_[span_id].track / 4) - 1; }
-  void clear();
 
  private:
   static constexpr uint32_t kLong = UINT32_MAX;  // durations from here on are in long_durations_
@@ -79,15 +75,21 @@ class SpanForest {
     uint32_t dur_ns;
     uint32_t track;  // (track_id + 1) * 4 + rank
   };
+  struct LongDuration {
+    int64_t dur_ns;
+    uint32_t span;
+  };
+  using Order = PagedVector<uint32_t>;
 
+  int64_t duration(uint32_t span) const;
   SpanRecord record(uint32_t span) const;
   bool comes_before(uint32_t a, uint32_t b) const;
-  std::vector<uint32_t> ordered() const;
-  void merge_runs(std::vector<uint32_t>& order) const;
+  Order ordered() const;
+  void merge_runs(Order& order) const;
+  void merge(Order& order, size_t begin, size_t middle, size_t end, Order& aside) const;
 
-  SpillVector<Packed> waiting_;
-  std::vector<Packed> spans_;
-  std::unordered_map<uint32_t, int64_t> long_durations_;
+  PagedVector<Packed> spans_;
+  PagedVector<LongDuration> long_durations_;  ///< in the order of spans
 };
 
 }  // namespace nl::assemble

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/call_control.h"
+#include "base/paged_vector.h"
 
 namespace nl {
 
@@ -14,6 +15,8 @@ Error error_of_exception() noexcept {
     throw;
   } catch (const Cancelled&) {
     return cancelled_error();
+  } catch (const NoRoomForPages& error) {
+    return {ErrorCode::kIo, error.what()};
   } catch (const std::bad_alloc&) {
     return {ErrorCode::kLimit, "out of memory"};
   } catch (const std::system_error& error) {

@@ -185,9 +185,9 @@ struct DescribedAs<std::optional<T>> {
   }
 };
 
-template <class T>
-struct DescribedAs<std::vector<T>> {
-  static void write(ValueWriter& out, const std::vector<T>& values) {
+template <class T, class Allocator>
+struct DescribedAs<std::vector<T, Allocator>> {
+  static void write(ValueWriter& out, const std::vector<T, Allocator>& values) {
     out.begin_array();
     for (const auto& value : values) write_value<T>(out, value);
     out.end_array();

@@ -55,6 +55,16 @@ const char* hint_of_errno(int number) {
 
 }  // namespace
 
+Result<int> open_nameless(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  std::string name = folder + "/neurolens-XXXXXX";  // not every file system has files without a name
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named < 0) return errno_error("cannot write a temporary file in", folder, errno);
+  ::unlink(name.c_str());
+  return named;
+}
+
 std::string errno_text(int number) {
   char buffer[256];
   return ::strerror_r(number, buffer, sizeof buffer);  // unlike strerror it is for threads

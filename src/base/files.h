@@ -54,6 +54,10 @@ class NewFile {
   std::string aside_;
 };
 
+/// An open file without a name in a folder: nothing remains of it, however the process ends. The caller
+/// closes it.
+Result<int> open_nameless(const std::string& folder);
+
 /// What the system calls an error of that number.
 std::string errno_text(int number);
 /// An Error from errno; `what` reads like "cannot open".

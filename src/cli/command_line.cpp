@@ -24,6 +24,7 @@
 #include "base/files.h"
 #include "base/json_schema.h"
 #include "base/live_lines.h"
+#include "base/paged_vector.h"
 #include "base/redact.h"
 #include "base/safe_text.h"
 #include "base/text.h"
@@ -38,6 +39,7 @@
 #include "ops/envelope.h"
 #include "ops/text/text.h"
 #include "remote/address.h"
+#include "store/cache_folder.h"
 #include "store/ledger.h"
 #include "store/sql_workers.h"
 
@@ -695,6 +697,10 @@ void keep_standard_streams() {
 
 int run_command_line(int argc, char** argv) {
   keep_standard_streams();
+  set_page_folder([] {
+    const auto cache = store::cache_folder(Environment::of_process());
+    return cache ? *cache : Environment::of_process().temp_folder();
+  });
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit is an error, like a full disk
   // The first signal only asks the call to stop, so that it also ends the programs that it started: a tool
   // that converts a report would go on otherwise. The second signal ends us at once.

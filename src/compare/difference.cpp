@@ -85,21 +85,33 @@ class Writer {
     return sum;
   }
 
-  /// Work by what launched it; what belongs to nothing is a row without a name.
-  std::vector<GroupRow> grouped_rows(uint32_t Item::*key, int64_t base_total, int64_t next_total,
-                                     std::optional<NotShown>& not_shown) const {
-    std::map<std::string_view, std::array<int64_t, 4>> sums;  // owned and calls of both sides
+  /// Owned time and calls of both sides by the text of a key; what has none is under an empty text. Nothing
+  /// if no piece has the key.
+  std::map<std::string_view, std::array<int64_t, 4>> sums_by_text(uint32_t Item::*key) const {
+    std::map<std::string_view, std::array<int64_t, 4>> sums;
+    std::vector<std::array<int64_t, 4>*> by_id(texts_.size());  // many pieces, few texts
+    std::array<int64_t, 4>* without = nullptr;
     bool any = false;
     for (size_t s = 0; s < 2; s++) {
       for (const Item& item : (s == 0 ? base_ : next_).items) {
-        any = any || item.*key != kNoText;
-        auto& row = sums[item.*key == kNoText ? std::string_view() : texts_[item.*key]];
-        row[s] += item.owned_ns;
-        row[2 + s] += item.calls;
+        const uint32_t id = item.*key;
+        any = any || id != kNoText;
+        auto*& row = id == kNoText ? without : by_id[id];
+        if (row == nullptr) row = &sums[id == kNoText ? std::string_view() : texts_[id]];
+        (*row)[s] += item.owned_ns;
+        (*row)[2 + s] += item.calls;
       }
     }
+    if (!any) sums.clear();
+    return sums;
+  }
+
+  /// Work by what launched it; what belongs to nothing is a row without a name.
+  std::vector<GroupRow> grouped_rows(uint32_t Item::*key, int64_t base_total, int64_t next_total,
+                                     std::optional<NotShown>& not_shown) const {
+    const auto sums = sums_by_text(key);
     std::vector<GroupRow> rows;
-    if (!any) return rows;
+    if (sums.empty()) return rows;
     std::vector<int64_t> amounts[2];
     for (const auto& [name, row] : sums) {
       amounts[0].push_back(row[0]);

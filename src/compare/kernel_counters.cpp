@@ -29,8 +29,8 @@ constexpr struct {
 
 Result<std::map<std::string, CountedKernel>> counters_by_name(analyze::LoadedRun& run) {
   std::map<std::string, CountedKernel> by_name;
-  NL_TRY(auto counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
-                                        run.sources.peaks, INT64_MAX));
+  NL_TRY(auto counters,
+         launch_counters(*run.open, run.sources.document["hardware"], run.sources.peaks, INT64_MAX));
   if (!counters) return by_name;
   for (CountedKernel& row : counters->kernels)
     by_name[assemble::spelled_alike(analyze::without_statement(row.kernel))] = std::move(row);

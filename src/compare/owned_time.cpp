@@ -36,7 +36,7 @@ class Sweep {
     now_ = std::max(now_, time);
   }
 
-  const std::vector<analyze::Work>& work_;
+  const PagedVector<analyze::Work>& work_;
   const Give& give_;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> running_;
   int64_t now_ = INT64_MIN;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
-#include <unordered_map>
 
 #include "analyze/load/module_paths.h"
+#include "analyze/load/span_memo.h"
 #include "analyze/names/stated_name.h"
 #include "analyze/roofline/launch_counters.h"
 #include "analyze/run_analysis.h"
@@ -33,41 +33,44 @@ std::string_view without_number(std::string_view name) {
   return name[end] == '#' || name[end] == '_' ? name.substr(0, end) : name;
 }
 
-/// Texts of a run in the table of both sides, each looked up once.
-class NamesOfRun {
+/// Texts of a run in the table of both sides, each looked up once: a run has few names and many rows.
+class TextsOfRun {
  public:
-  NamesOfRun(const Timeline& run, Texts& texts) : run_(run), texts_(texts), ids_(run.names.size(), kNoText) {}
+  using Shortened = std::string_view (*)(std::string_view);
+  TextsOfRun(const analyze::Names& names, Texts& texts, Shortened shortened)
+      : names_(names), texts_(texts), shortened_(shortened), ids_(names.size(), kNoText) {}
   uint32_t operator()(uint32_t name) {
-    if (ids_[name] == kNoText) ids_[name] = texts_.add(without_statement(run_.names[name]));
+    if (ids_[name] == kNoText) ids_[name] = texts_.add(shortened_(names_[name]));
     return ids_[name];
   }
 
  private:
-  const Timeline& run_;
+  const analyze::Names& names_;
   Texts& texts_;
+  Shortened shortened_;
   std::vector<uint32_t> ids_;
 };
+
+std::string_view group_name(std::string_view name) {
+  return without_number(without_statement(name));
+}
+
+std::string_view as_it_is(std::string_view text) {
+  return text;
+}
 
 /// The spans around launches that say where in the model they are: ops, modules, ranges.
 class GroupTree {
  public:
-  GroupTree(const Timeline& run, Texts& texts, std::vector<Group>& groups)
-      : run_(run), texts_(texts), groups_(groups), of_span_(run.spans.size(), kUnknown) {}
+  GroupTree(const Timeline& run, Texts& texts, PagedVector<Group>& groups)
+      : run_(run), name_of_(run.names, texts, group_name), groups_(groups), of_span_(run.spans) {}
 
   uint32_t around(uint32_t span) {
-    std::vector<uint32_t> chain;
-    while (span != kNoRow && of_span_[span] == kUnknown) {
-      chain.push_back(span);
-      span = run_.spans.parent[span];
-    }
-    uint32_t group = span == kNoRow ? kNoText : of_span_[span];
-    for (auto it = chain.rbegin(); it != chain.rend(); ++it) of_span_[*it] = group = below(group, *it);
-    return group;
+    return of_span_.around(span, kNoText,
+                           [this](uint32_t group, uint32_t inner) { return below(group, inner); });
   }
 
  private:
-  static constexpr uint32_t kUnknown = UINT32_MAX - 1;
-
   bool says_where(uint32_t span) const {
     using model::SpanKind;
     const SpanKind kind = run_.spans.kind[span];
@@ -77,29 +80,28 @@ class GroupTree {
 
   uint32_t below(uint32_t parent, uint32_t span) {
     if (!says_where(span)) return parent;
-    groups_.push_back({parent,
-                       texts_.add(without_number(without_statement(run_.names[run_.spans.name[span]]))),
-                       run_.spans.kind[span] == model::SpanKind::op});
+    groups_.push_back(
+        {parent, name_of_(run_.spans.name[span]), run_.spans.kind[span] == model::SpanKind::op});
     return static_cast<uint32_t>(groups_.size() - 1);
   }
 
   const Timeline& run_;
-  Texts& texts_;
-  std::vector<Group>& groups_;
-  std::vector<uint32_t> of_span_;
+  TextsOfRun name_of_;
+  PagedVector<Group>& groups_;
+  analyze::SpanMemo<uint32_t> of_span_;
 };
 
 /// The steps behind the warm-up, as far as the steady part goes: a last step that the capture cuts off is
 /// out.
-std::vector<Interval> step_intervals(const LoadedRun& run, int64_t warm_up) {
-  std::vector<Interval> steps;
+PagedVector<Interval> step_intervals(const LoadedRun& run, int64_t warm_up) {
+  PagedVector<Interval> steps;
   const auto& windows = run.run.windows;
   const size_t end = windows.steady.first_step + windows.steady.steps;
   for (size_t i = static_cast<size_t>(warm_up); i < end; i++) steps.push_back(windows.steps.list[i].time);
   return steps;
 }
 
-std::vector<Interval> unit_intervals(const LoadedRun& run, const SideChoice& choice,
+PagedVector<Interval> unit_intervals(const LoadedRun& run, const SideChoice& choice,
                                      const IntervalSet& window) {
   return choice.window == "steps" ? step_intervals(run, choice.warm_up) : window;
 }
@@ -118,7 +120,8 @@ class DeviceSide {
         taxonomy_(taxonomy),
         choice_(choice),
         texts_(texts),
-        name_of_(run.run.timeline, texts),
+        name_of_(run.run.timeline.names, texts, without_statement),
+        shape_text_(run.sources.arguments.texts, texts, as_it_is),
         identities_(run.run.timeline.names.size()) {}
 
   Side make(const IntervalSet& window) {
@@ -145,7 +148,7 @@ class DeviceSide {
     side_.window_ns = total_length(window);
   }
 
-  void describe_units(const std::vector<Interval>& units) {
+  void describe_units(const PagedVector<Interval>& units) {
     side_.units = std::max<int64_t>(1, static_cast<int64_t>(units.size()));
     for (const Interval& unit : units) side_.unit_ns.push_back(unit.length());
   }
@@ -175,17 +178,17 @@ class DeviceSide {
   uint32_t shape_of(const Work& work) {
     const auto& shapes = run_.sources.arguments.shapes;
     if (work.op == kNoRow || work.op >= shapes.size() || shapes[work.op] == kNoRow) return kNoText;
-    return texts_.add(run_.sources.arguments.texts[shapes[work.op]]);
+    return shape_text_(shapes[work.op]);
   }
 
   /// Order of the launch calls; of one call, of the device.
-  std::vector<uint32_t> launch_order() const {
+  PagedVector<uint32_t> launch_order() const {
     const auto& work = device_.device.work;
     const auto& starts = run_.run.timeline.spans.start;
-    std::vector<int64_t> called(work.size());
+    PagedVector<int64_t> called(work.size());
     for (size_t i = 0; i < work.size(); i++)
       called[i] = work[i].launch == kNoRow ? work[i].start : starts[work[i].launch];
-    std::vector<uint32_t> order(work.size());
+    PagedVector<uint32_t> order(work.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](uint32_t a, uint32_t b) { return called[a] < called[b]; });
@@ -246,16 +249,16 @@ class DeviceSide {
   const Taxonomy& taxonomy_;
   const SideChoice& choice_;
   Texts& texts_;
-  NamesOfRun name_of_;
+  TextsOfRun name_of_, shape_text_;
   std::vector<Identity> identities_;
-  std::vector<uint32_t> place_;  // of each work in the items
+  PagedVector<uint32_t> place_;  // of each work in the items
   Side side_;
 };
 
 /// Layers of an engine, each with its time of one inference, by name: their order in the engine is not kept.
-Result<std::vector<Item>> layer_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
-  NL_TRY(auto engine, engine_layers(run.connection, run.files, taxonomy, INT64_MAX));
-  std::vector<Item> items;
+Result<PagedVector<Item>> layer_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
+  NL_TRY(auto engine, engine_layers(*run.open, taxonomy, INT64_MAX));
+  PagedVector<Item> items;
   if (!engine) return items;
   std::vector<analyze::OpAnswer>& rows = engine->layers.top;
   std::sort(rows.begin(), rows.end(), [](const analyze::OpAnswer& a, const analyze::OpAnswer& b) {
@@ -273,10 +276,10 @@ Result<std::vector<Item>> layer_items(LoadedRun& run, const Taxonomy& taxonomy, 
 }
 
 /// Launches that a counter profiler replayed, by kernel.
-Result<std::vector<Item>> replay_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
-  NL_TRY(const auto counters, launch_counters(run.connection, run.files, run.sources.document["hardware"],
-                                              run.sources.peaks, INT64_MAX));
-  std::vector<Item> items;
+Result<PagedVector<Item>> replay_items(LoadedRun& run, const Taxonomy& taxonomy, Texts& texts) {
+  NL_TRY(const auto counters,
+         launch_counters(*run.open, run.sources.document["hardware"], run.sources.peaks, INT64_MAX));
+  PagedVector<Item> items;
   if (!counters) return items;
   for (const analyze::CountedKernel& row : counters->kernels) {
     const auto kernel = taxonomy.kernel(row.kernel);
@@ -300,7 +303,7 @@ Result<std::vector<Item>> replay_items(LoadedRun& run, const Taxonomy& taxonomy,
 }
 
 /// A side whose items are sums: they are the window.
-Side side_of_sums(std::vector<Item> items, const char* source, const char* unit) {
+Side side_of_sums(PagedVector<Item> items, const char* source, const char* unit) {
   Side side;
   side.source = source;
   side.window = "whole";
@@ -315,7 +318,7 @@ Side side_of_sums(std::vector<Item> items, const char* source, const char* unit)
 
 /// Of an engine profiled layer by layer, the layers stand for the inferences; what they do not come to is the
 /// rest, below zero where layers were slowed down by being measured.
-void put_layers(Side& side, std::vector<Item> layers) {
+void put_layers(Side& side, PagedVector<Item> layers) {
   int64_t compute = 0, explained = 0;
   for (size_t i = 0; i < Part::kCount; i++) {
     if (Part::number(i).kind() == PartKind::kCompute) compute += std::exchange(side.parts[i], 0);

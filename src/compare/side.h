@@ -46,8 +46,8 @@ struct Side {
   int64_t warm_up = 0;      ///< steps at the begin that are left out
   int64_t window_ns = 0;    ///< of all units
   PartTimes parts{};        ///< of all units; their sum is window_ns
-  std::vector<Item> items;  ///< in order of their launches
-  std::vector<Group> groups;
+  PagedVector<Item> items;  ///< in order of their launches
+  PagedVector<Group> groups;
   std::vector<int64_t> unit_ns;  ///< each unit of the window
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/call_control.h"
 #include "base/json_schema.h"
+#include "base/paged_vector.h"
 #include "base/permissions.h"
 #include "ops/budget.h"
 
@@ -159,6 +160,9 @@ Result<Outcome> call(std::string_view operation, json parameters, Context& conte
     return checked_call(operation, std::move(parameters), context);
   } catch (const Cancelled&) {
     return cancelled_error();
+  } catch (const NoRoomForPages& e) {
+    return Error{ErrorCode::kIo, e.what(),
+                 "the columns lie in the folder of the cache; XDG_CACHE_HOME names another one"};
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::kLimit, "there is not enough memory"};
   } catch (const std::exception& e) {

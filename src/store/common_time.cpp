@@ -7,16 +7,14 @@
 #include <map>
 #include <optional>
 
+#include "model/batch.h"
+#include "model/tables.h"
+#include "store/column_scan.h"
+
 namespace nl::store {
 namespace {
 
-/// One line of a fit: from `from_ns` on, common = start + offset + drift * (start - origin).
-struct Segment {
-  int64_t from_ns = INT64_MIN;
-  int64_t offset_ns = 0;
-  double drift = 0;
-  int64_t origin_ns = 0;
-};
+using Segment = CommonTime::Segment;
 
 struct TrackClock {
   int32_t clock = 0;
@@ -26,44 +24,34 @@ struct TrackClock {
 using FitKey = std::pair<int32_t, std::optional<int32_t>>;
 using Fits = std::map<FitKey, std::vector<Segment>>;
 
-std::string parquet(const std::string& path) {
-  return "read_parquet(" + sql_quoted(path) + ")";
-}
-
-Result<std::vector<TrackClock>> read_tracks(Connection& connection, const std::string& path) {
+Result<std::vector<TrackClock>> read_tracks(const std::string& path) {
   std::vector<TrackClock> tracks;
-  if (path.empty()) return tracks;
-  NL_TRY(const auto names, connection.column_names("SELECT * FROM " + parquet(path)));
-  const auto column = [&](const char* name) {
-    const bool there = std::find(names.begin(), names.end(), name) != names.end();
-    return there ? std::string(name) : "NULL::INTEGER AS " + std::string(name);
-  };
-  const std::string sql = "SELECT " + column("clock_id") + ", " + column("device") + " FROM " + parquet(path);
-  NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) {
+  NL_TRY(ColumnScan scan,
+         ColumnScan::open(path, model::table(model::TableId::tracks), {"clock_id", "device"}));
+  NL_CHECK(scan.for_pieces([&] {
+    const auto &clocks = scan.numbers(0), &devices = scan.numbers(1);
+    for (size_t i = 0; i < scan.size(); i++) {
       TrackClock& track = tracks.emplace_back();
-      if (!chunk.is_null(0, i)) track.clock = chunk.int32s(0)[i];
-      if (!chunk.is_null(1, i)) track.device = chunk.int32s(1)[i];
+      if (clocks[i] != model::kNull) track.clock = static_cast<int32_t>(clocks[i]);
+      if (devices[i] != model::kNull) track.device = static_cast<int32_t>(devices[i]);
     }
-    return {};
   }));
   return tracks;
 }
 
-Result<Fits> read_fits(Connection& connection, const std::string& path) {
+Result<Fits> read_fits(const std::string& path) {
   Fits fits;
-  if (path.empty()) return fits;
-  // Few rows: sorting them here is cheaper than having the engine plan it.
-  const std::string sql = "SELECT clock_id, device, from_ns, offset_ns, drift_ppm, origin_ns FROM " +
-                          parquet(path) + " WHERE applied = 1";
-  NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
-    for (size_t i = 0; i < chunk.size(); i++) {
-      FitKey key{chunk.int32s(0)[i], std::nullopt};
-      if (!chunk.is_null(1, i)) key.second = chunk.int32s(1)[i];
-      const int64_t from = chunk.is_null(2, i) ? INT64_MIN : chunk.int64s(2)[i];
-      fits[key].push_back({from, chunk.int64s(3)[i], chunk.doubles(4)[i] * 1e-6, chunk.int64s(5)[i]});
+  NL_TRY(ColumnScan scan, ColumnScan::open(path, model::table(model::TableId::clock_fits),
+                                           {"clock_id", "device", "from_ns", "offset_ns", "drift_ppm",
+                                            "origin_ns", "applied"}));
+  NL_CHECK(scan.for_pieces([&] {
+    const auto &clocks = scan.numbers(0), &devices = scan.numbers(1), &from = scan.numbers(2);
+    for (size_t i = 0; i < scan.size(); i++) {
+      if (scan.numbers(6)[i] != 1) continue;
+      FitKey key{static_cast<int32_t>(clocks[i]), std::nullopt};
+      if (devices[i] != model::kNull) key.second = static_cast<int32_t>(devices[i]);
+      fits[key].push_back({from[i], scan.numbers(3)[i], scan.real(4, i) * 1e-6, scan.numbers(5)[i]});
     }
-    return {};
   }));
   for (auto& [key, segments] : fits) {
     std::stable_sort(segments.begin(), segments.end(),
@@ -154,6 +142,26 @@ bool same_for_all(const std::vector<std::vector<Segment>>& tracks, int64_t base)
   });
 }
 
+/// The last one that has begun; the first one holds before, too.
+const Segment& segment_at(const std::vector<Segment>& segments, int64_t start) {
+  size_t last = segments.size() - 1;
+  while (last > 0 && start < segments[last].from_ns) last--;
+  return segments[last];
+}
+
+/// What a segment makes of a time; nothing if that does not fit.
+std::optional<int64_t> moved_safely(const Segment& by, int64_t start) {
+  constexpr double kMost = 9.2e18;
+  int64_t time = 0, since = 0;
+  if (__builtin_add_overflow(start, by.offset_ns, &time)) return std::nullopt;
+  if (by.drift == 0) return time;
+  if (__builtin_sub_overflow(start, by.origin_ns, &since)) return std::nullopt;
+  const double drifted = std::round(by.drift * static_cast<double>(since));
+  const bool fits = std::abs(drifted) < kMost;
+  if (!fits || __builtin_add_overflow(time, static_cast<int64_t>(drifted), &time)) return std::nullopt;
+  return time;
+}
+
 }  // namespace
 
 int64_t base_of(const std::vector<ClockBase>& clocks, int32_t clock) {
@@ -163,24 +171,41 @@ int64_t base_of(const std::vector<ClockBase>& clocks, int32_t clock) {
   return known == clocks.end() ? 0 : known->base_ns;
 }
 
-Result<CommonTime> CommonTime::read(Connection& connection, const std::vector<ClockBase>& clocks,
-                                    const ClockFiles& files) {
+Result<CommonTime> CommonTime::read(const std::vector<ClockBase>& clocks, const ClockFiles& files) {
   CommonTime time;
   time.base_ns_ = base_of(clocks, 0);
-  NL_TRY(const Fits fits, read_fits(connection, files.fits));
+  NL_TRY(const Fits fits, read_fits(files.fits));
   if (clocks.size() < 2 && fits.empty()) return time;  // as most runs have it: one clock, which nothing moves
-  NL_TRY(const auto tracks, read_tracks(connection, files.tracks));
+  NL_TRY(const auto tracks, read_tracks(files.tracks));
   std::vector<std::vector<Segment>> segments;
+  segments.reserve(tracks.size());
   for (const TrackClock& track : tracks) {
     segments.push_back(segments_of(track, fits, base_of(clocks, track.clock)));
   }
-  if (!same_for_all(segments, time.base_ns_)) time.of_track_ = expression(segments, time.base_ns_);
+  if (!same_for_all(segments, time.base_ns_)) time.of_track_ = std::move(segments);
   return time;
 }
 
 std::string CommonTime::start(bool has_track) const {
-  if (has_track && !of_track_.empty()) return of_track_;
+  if (has_track && !of_track_.empty()) return expression(of_track_, base_ns_);
   return base_ns_ == 0 ? "start_ns" : "start_ns + (" + std::to_string(base_ns_) + ")::BIGINT";
+}
+
+Result<void> CommonTime::move(std::vector<int64_t>& starts, const std::vector<int64_t>& tracks) const {
+  if (of_track_.empty() && base_ns_ == 0) return {};
+  const Segment base{.offset_ns = base_ns_};
+  for (size_t i = 0; i < starts.size(); i++) {
+    if (starts[i] == model::kNull) continue;
+    const bool known = tracks[i] >= 0 && static_cast<size_t>(tracks[i]) < of_track_.size();
+    const auto time = moved_safely(
+        known ? segment_at(of_track_[static_cast<size_t>(tracks[i])], starts[i]) : base, starts[i]);
+    if (!time) {
+      return Error{ErrorCode::kBadInput,
+                   "a time of the run does not fit into 64 bits: " + std::to_string(starts[i])};
+    }
+    starts[i] = *time;
+  }
+  return {};
 }
 
 }  // namespace nl::store

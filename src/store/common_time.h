@@ -1,13 +1,12 @@
 #pragma once
-// Common time: the SQL that converts a start time on a track's own clock to the common time axis of the run.
-// The stored facts keep the clock of the source, so a better fit later does not rewrite anything.
+// Common time: converts a start time on a track's own clock to the common time axis of the run, in SQL or in
+// memory. The stored facts keep the clock of the source, so a better fit later does not rewrite anything.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "store/engine.h"
 
 namespace nl::store {
 
@@ -28,16 +27,25 @@ struct ClockFiles {
   std::string fits;
 };
 
-/// An expression over start_ns and, if `has_track`, track_id.
 class CommonTime {
  public:
-  static Result<CommonTime> read(Connection& connection, const std::vector<ClockBase>& clocks,
-                                 const ClockFiles& files);
+  static Result<CommonTime> read(const std::vector<ClockBase>& clocks, const ClockFiles& files);
+  /// An expression over start_ns and, if `has_track`, track_id.
   std::string start(bool has_track) const;
+  /// The same for columns in memory. bad_input if a time does not fit.
+  Result<void> move(std::vector<int64_t>& starts, const std::vector<int64_t>& tracks) const;
+
+  /// One line of a fit: from `from_ns` on, common = start + offset + drift * (start - origin).
+  struct Segment {
+    int64_t from_ns = INT64_MIN;
+    int64_t offset_ns = 0;
+    double drift = 0;
+    int64_t origin_ns = 0;
+  };
 
  private:
-  int64_t base_ns_ = 0;        // of rows without a track
-  std::string of_track_ = {};  // empty: the same for all tracks
+  int64_t base_ns_ = 0;                         ///< of rows without a track
+  std::vector<std::vector<Segment>> of_track_;  ///< empty: the same for all tracks
 };
 
 }  // namespace nl::store

@@ -1,5 +1,7 @@
 #include "store/open_run.h"
 
+#include <algorithm>
+
 #include "store/run_document.h"
 
 namespace nl::store {
@@ -23,19 +25,36 @@ Result<Engine*> OpenRun::engine() {
   return engine_.get();
 }
 
+Result<const CommonTime*> OpenRun::time() {
+  if (!time_) {
+    NL_TRY(time_, common_time(files_));
+  }
+  return &*time_;
+}
+
+Result<ColumnScan> OpenRun::scan(model::TableId table, std::initializer_list<std::string_view> columns) {
+  const bool has_times = std::find(columns.begin(), columns.end(), "start_ns") != columns.end();
+  const CommonTime* time = nullptr;
+  if (has_times) {
+    NL_TRY(time, this->time());
+  }
+  NL_TRY(const std::string path, intact_path(files_, table));
+  return ColumnScan::open(path, model::table(table), columns, time);
+}
+
 Result<Connection*> OpenRun::ask(const std::set<std::string>& tables) {
   if (!connection_) {
     NL_TRY(Engine * engine, this->engine());
     NL_TRY(Connection connection, engine->connect());
     connection_.emplace(std::move(connection));
-    NL_TRY(time_, common_time(*connection_, files_));
   }
   std::set<std::string> missing;
   for (const auto& table : tables) {
     if (views_.insert(table).second) missing.insert(table);
   }
-  if (!missing.empty())
-    NL_CHECK(create_views(*connection_, files_, *time_, false, missing, ViewScope::kConnection));
+  if (missing.empty()) return &*connection_;
+  NL_TRY(const CommonTime* const time, this->time());
+  NL_CHECK(create_views(*connection_, files_, *time, false, missing, ViewScope::kConnection));
   return &*connection_;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "store/column_scan.h"
 #include "store/engine.h"
 #include "store/run_lease.h"
 #include "store/run_views.h"
@@ -38,6 +39,9 @@ class OpenRun {
   /// From now on what is derived lies in the spare folder of the place.
   void use_spare() { files_.place.derived = std::exchange(files_.place.spare, {}); }
 
+  /// Columns of a table from its file, without the engine. Times are on the common clock; where start_ns is
+  /// asked for, track_id is, too.
+  Result<ColumnScan> scan(model::TableId table, std::initializer_list<std::string_view> columns);
   /// Waits for the engine, the first time.
   Result<Engine*> engine();
   /// The one connection of the run, on which these tables have a view.
@@ -49,6 +53,8 @@ class OpenRun {
         document_(std::move(document)),
         files_(std::move(files)),
         start_(std::move(engine)) {}
+
+  Result<const CommonTime*> time();
 
   const RunLease lease_;
   std::shared_ptr<const nlohmann::json> document_;

@@ -218,7 +218,7 @@ struct Element {
   std::string_view name;
   int32_t type = -1;
   int32_t children = 0;
-  bool repeated = false;
+  int32_t repetition = 0;
 };
 
 /// 1 << number, or none with the reader failed.
@@ -227,8 +227,9 @@ uint32_t bit(ThriftReader& in, int32_t number, const ThriftField& field) {
   return number > 31 ? 0 : uint32_t{1} << number;
 }
 
+constexpr int32_t kOptional = 1, kRepeated = 2;
+
 Element read_element(ThriftReader& in) {
-  constexpr int32_t kRepeated = 2;
   Element element;
   in.fields([&](const ThriftField& field) {
     switch (field.id) {
@@ -236,7 +237,7 @@ Element read_element(ThriftReader& in) {
         element.type = in.i32(field);
         break;
       case 3:
-        element.repeated = in.i32(field) == kRepeated;
+        element.repetition = in.i32(field);
         break;
       case 4:
         element.name = in.binary(field);
@@ -318,20 +319,9 @@ using ReadAt = std::function<bool(int64_t offset, char* to, size_t size)>;
 
 // ---- Pages
 
-struct PageHead {
-  int32_t type = -1;
-  int32_t uncompressed = -1;
-  int32_t compressed = -1;
-  int32_t values = -1;
-  uint32_t encodings = 0;
-  size_t bytes = 0;  ///< of the head itself
-};
-
-enum PageType : int32_t { kDataPage = 0, kDictionaryPage = 2, kDataPageV2 = 3 };
-
-PageHead read_page_head(ThriftReader& in) {
-  PageHead head;
-  const auto part = [&](const ThriftField& owner, PageType type, int encoding_id) {
+ParquetPageHead read_page_head(ThriftReader& in) {
+  ParquetPageHead head;
+  const auto part = [&](const ThriftField& owner, ParquetPageType type, int encoding_id) {
     if (head.type != type) in.refuse(owner);
     if (!in.is_struct(owner)) return;
     in.fields([&](const ThriftField& field) {
@@ -383,10 +373,7 @@ Result<void> walk_pages(const ReadAt& read_at, const ColumnChunk& chunk, Parquet
   while (values < chunk.values) {
     const auto size = static_cast<size_t>(std::min<int64_t>(end - at, kPageHeadBytes));
     if (size == 0 || !read_at(at, buffer.data(), size)) return damaged_parquet("values are missing");
-    ThriftReader in(std::string_view(buffer.data(), size));
-    const PageHead head = read_page_head(in);
-    if (in.failed() || head.values < 0 || head.uncompressed < 0 || head.compressed < 0)
-      return damaged_parquet("a page without a head");
+    NL_TRY(const ParquetPageHead head, read_parquet_page_head({buffer.data(), size}));
     if (head.type != kDictionaryPage && head.values == 0) return damaged_parquet("a page without values");
     if (head.type == kDictionaryPage && at != chunk.begin())
       return damaged_parquet("a dictionary behind values");
@@ -505,9 +492,10 @@ class FileReader {
     while (--elements > 0) {
       const Element column = read_element(in);
       if (in.failed()) return damaged_parquet("its schema cannot be understood");
-      if (column.children != 0 || column.repeated || column.type < 0)
+      if (column.children != 0 || column.repetition >= kRepeated || column.type < 0)
         return damaged_parquet("its columns lie in each other");
-      footer_.columns.push_back({std::string(column.name), column.type, {}});
+      footer_.columns.push_back(
+          {std::string(column.name), column.type, column.repetition == kOptional, {}, {}});
     }
     return {};
   }
@@ -553,6 +541,7 @@ class FileReader {
     if (compressed_ > footer_begin()) return damaged_parquet("columns overlap");
     if (unpacked_ > kMostSize) return damaged_parquet("columns are too large");
     count_chunk(chunk, column.figures);
+    column.chunks.push_back({begin, chunk.compressed, rows});
     return pages_ == ParquetPages::kWalk ? walk_pages(read_at_, chunk, column.figures) : Result<void>();
   }
 
@@ -578,6 +567,8 @@ class FileReader {
   int64_t unpacked_ = 0;
 };
 
+}  // namespace
+
 bool read_fully(int fd, int64_t offset, char* to, size_t size) {
   while (size > 0) {
     const ssize_t got = ::pread(fd, to, size, offset);
@@ -589,8 +580,6 @@ bool read_fully(int fd, int64_t offset, char* to, size_t size) {
   }
   return true;
 }
-
-}  // namespace
 
 Result<ParquetFooter> read_parquet_footer(const std::string& path, ParquetPages pages) {
   NL_TRY(const File file, File::open_without_waiting(path));
@@ -613,6 +602,14 @@ Result<ParquetFooter> parse_parquet_footer(std::string_view file, ParquetPages p
     return true;
   };
   return FileReader(static_cast<int64_t>(file.size()), read_at, pages).read();
+}
+
+Result<ParquetPageHead> read_parquet_page_head(std::string_view bytes) {
+  ThriftReader in(bytes);
+  const ParquetPageHead head = read_page_head(in);
+  if (in.failed() || head.values < 0 || head.uncompressed < 0 || head.compressed < 0)
+    return damaged_parquet("a page without a head");
+  return head;
 }
 
 Result<void> check_parquet_codecs(const ParquetFooter& footer) {

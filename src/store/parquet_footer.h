@@ -35,10 +35,19 @@ struct ParquetFigures {
   bool uses(ParquetCodec codec) const { return (codecs >> static_cast<int>(codec) & 1) != 0; }
 };
 
+/// The values of a column in one row group.
+struct ParquetChunk {
+  int64_t begin = 0;
+  int64_t bytes = 0;  ///< of its pages, with their heads
+  int64_t rows = 0;
+};
+
 struct ParquetColumn {
   std::string name;
   int32_t type = 0;  ///< Type of the format: 1 is INT32, 2 INT64, 5 DOUBLE, 6 BYTE_ARRAY
+  bool optional = false;
   ParquetFigures figures;
+  std::vector<ParquetChunk> chunks;  ///< one for each row group
 };
 
 struct ParquetFooter {
@@ -60,6 +69,22 @@ enum class ParquetPages { kSkip, kWalk };
 Result<ParquetFooter> read_parquet_footer(const std::string& path, ParquetPages pages = ParquetPages::kWalk);
 /// The same for a file in memory.
 Result<ParquetFooter> parse_parquet_footer(std::string_view file, ParquetPages pages = ParquetPages::kWalk);
+
+enum ParquetPageType : int32_t { kDataPage = 0, kDictionaryPage = 2, kDataPageV2 = 3 };
+
+struct ParquetPageHead {
+  int32_t type = -1;
+  int32_t uncompressed = -1;
+  int32_t compressed = -1;
+  int32_t values = -1;
+  uint32_t encodings = 0;  ///< 1 << Encoding of its values
+  size_t bytes = 0;        ///< of the head itself
+};
+/// The head that the bytes begin with; bad_input if there is none. It may claim any sizes from 0 on.
+Result<ParquetPageHead> read_parquet_page_head(std::string_view bytes);
+
+/// Bytes of a file from an offset on; false if they are not all there.
+bool read_fully(int fd, int64_t offset, char* to, size_t size);
 
 /// unsupported if the file is packed by a codec or uses an encoding that NeuroLens never writes. Decoders of
 /// others are reached by nobody, so that their weaknesses do not matter.

@@ -74,6 +74,10 @@ void count_lease() {
   count([](ReadCounts& counts) { counts.leases++; });
 }
 
+void count_pass(std::string_view table) {
+  count([&](ReadCounts& counts) { counts.passes[std::string(table)]++; });
+}
+
 void count_passes(const std::string& sql) {
   count([&](ReadCounts& counts) {
     for (const std::string_view before : {"FROM ", "JOIN "}) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace nl::store {
 
@@ -31,6 +32,7 @@ void count_document();
 void count_ledger();
 void count_engine();
 void count_lease();
+void count_pass(std::string_view table);
 /// Looks for the names of tables behind FROM and JOIN.
 void count_passes(const std::string& sql);
 

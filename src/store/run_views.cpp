@@ -4,6 +4,8 @@
 
 #include "store/run_views.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -131,7 +133,7 @@ std::string numbered(const std::string& rows, const std::string& key) {
 /// An op is a span of kind op, or a layer of an engine with the sum of its times.
 std::string ops_view(const Bundle& bundle, const model::Table& table) {
   const auto& spans = model::table(model::TableId::spans);
-  const std::string span_ops =
+  std::string span_ops =
       columns_of(table, column_names(spans),
                  {{"op_id", "span_id"}, {"op_type", "coalesce(op_type, name)"}, {"calls", "1::BIGINT"}}) +
       " FROM (" + stored(bundle, spans) + ") WHERE kind = 'op'";
@@ -171,14 +173,13 @@ std::string with_kernel_names(const Bundle& bundle, const std::string& metrics) 
 std::string view_of(const Bundle& bundle, const model::Table& table, bool linked) {
   const std::string name(table.name);
   if (name == "ops") return ops_view(bundle, table);
-  const std::string facts = stored(bundle, table);
+  std::string facts = stored(bundle, table);
   if (linked && name == "kernel_metrics" && bundle.files.tables.contains("profiled_launches"))
     return with_kernel_names(bundle, facts);
   for (const Link& link : kLinks) {
     if (!linked || link.table != name) continue;
-    const std::string key(link.key);
-    return "SELECT f.*, " + std::string(link.columns) + " FROM (" + facts + ") f LEFT JOIN " +
-           std::string(link.derived) + " d ON d." + key + " = f." + key;
+    return fmt::format("SELECT f.*, {} FROM ({}) f LEFT JOIN {} d ON d.{} = f.{}", link.columns, facts,
+                       link.derived, link.key, link.key);
   }
   return facts;
 }
@@ -278,6 +279,8 @@ std::vector<std::string> parts_of(const std::string& view, bool linked) {
   return {view};
 }
 
+}  // namespace
+
 Result<std::string> intact_path(const RunFiles& files, model::TableId id) {
   const model::Table& table = model::table(id);
   std::string path = path_of(files, table);
@@ -286,18 +289,16 @@ Result<std::string> intact_path(const RunFiles& files, model::TableId id) {
       ErrorCode::kIo, damaged_text(table, path), "{} says what is wrong", {{"verify", R"({"run": "RUN"})"}}};
 }
 
-}  // namespace
-
-Result<CommonTime> common_time(Connection& connection, const RunFiles& files) {
+Result<CommonTime> common_time(const RunFiles& files) {
   ClockFiles clocks;
   NL_TRY(clocks.tracks, intact_path(files, model::TableId::tracks));
   NL_TRY(clocks.fits, intact_path(files, model::TableId::clock_fits));
-  return CommonTime::read(connection, files.clocks, clocks);
+  return CommonTime::read(files.clocks, clocks);
 }
 
 Result<void> create_views(Connection& connection, const RunFiles& files, bool linked,
                           const std::set<std::string>& only, ViewScope scope) {
-  NL_TRY(const CommonTime time, common_time(connection, files));
+  NL_TRY(const CommonTime time, common_time(files));
   return create_views(connection, files, time, linked, only, scope);
 }
 
@@ -354,9 +355,10 @@ Result<void> mark_complete(const std::string& folder) {
   std::string lines;
   for (const auto& name : list_folder(folder)) {
     if (!name.ends_with(".parquet")) continue;
-    NL_CHECK(sync_path(folder + "/" + name));
-    NL_TRY(const FileSeal seal, seal_of_file(folder + "/" + name));
-    lines += name + " " + std::to_string(seal.bytes) + " " + seal.sha256 + "\n";
+    const std::string path = fmt::format("{}/{}", folder, name);
+    NL_CHECK(sync_path(path));
+    NL_TRY(const FileSeal seal, seal_of_file(path));
+    lines += fmt::format("{} {} {}\n", name, seal.bytes, seal.sha256);
   }
   return write_file_durably(folder + kMark, lines + mark_end(lines));
 }

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "model/tables.h"
 #include "store/common_time.h"
 #include "store/engine.h"
 #include "store/file_check.h"
@@ -58,8 +59,10 @@ std::string derived_folder(const std::string& derived);
 /// Paths of all Parquet files that the views read.
 std::vector<std::string> parquet_files(const RunFiles& files);
 
+/// The file of a table; empty if the run has no such table. io if it has not the bytes that were written.
+Result<std::string> intact_path(const RunFiles& files, model::TableId id);
 /// How the times of a run come to its common clock.
-Result<CommonTime> common_time(Connection& connection, const RunFiles& files);
+Result<CommonTime> common_time(const RunFiles& files);
 
 /// Who sees the views. What one connection sees goes with it, so that the engine can be used again.
 enum class ViewScope { kConnection, kEngine };

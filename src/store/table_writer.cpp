@@ -1,7 +1,7 @@
-// Writes a table as Parquet with the engine's COPY, which reads its rows from a table function that is fed by
-// a bounded queue. Up to one row group is gathered first: only then is it known which columns have values and
-// how large the table is, and with that the encodings that suit it. String cells point into the batches, so a
-// batch is kept until the engine has copied the chunk that refers to it.
+// Up to one row group of a table is gathered first. If the table ends with it, the engine's COPY writes it:
+// only then is it known how large the table is, and with that the encodings that suit it. What is larger goes
+// through a bounded queue to ParquetWriter on a thread of its own, since the copies and the hashing of COPY
+// were a quarter of an import.
 
 #include "store/table_writer.h"
 
@@ -13,12 +13,14 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/call_control.h"
 #include "base/checked_thread.h"
+#include "store/parquet_writer.h"
 
 namespace nl::store {
 namespace {
@@ -34,7 +36,6 @@ constexpr size_t kBufferedText = 32 << 20;
 constexpr size_t kFewRows = 256;
 constexpr size_t kGatheredRows = 2048;
 constexpr size_t kGatheredText = 4 << 20;
-constexpr size_t kChunkText = 32 << 20;
 
 /// A string cell that points to the bytes of the batch. Short strings are stored inline; the engine compares
 /// whole cells, so their unused bytes must be zero.
@@ -66,10 +67,10 @@ duckdb_logical_type engine_type(Type type) {
                                                       : DUCKDB_TYPE_VARCHAR);
 }
 
-/// Copies rows [from, from + count) of one column of a batch to rows [at, at + count) of a vector.
+/// Copies rows [from, from + count) of one column of a batch to a vector.
 class ColumnFill {
  public:
-  ColumnFill(duckdb_vector vector, size_t at) : vector_(vector), at_(at) {}
+  explicit ColumnFill(duckdb_vector vector) : vector_(vector) {}
 
   void fill(const Batch& batch, model::TableId table, int column, size_t from, size_t count) {
     const Rows& rows = batch.rows(table);
@@ -95,7 +96,7 @@ class ColumnFill {
  private:
   template <class T>
   T* data() {
-    return static_cast<T*>(duckdb_vector_get_data(vector_)) + at_;
+    return static_cast<T*>(duckdb_vector_get_data(vector_));
   }
 
   template <class T, class Convert>
@@ -117,16 +118,7 @@ class ColumnFill {
     }
   }
 
-  void all_null(size_t count) {
-    for (size_t k = 0; k < count; k++) {
-      if ((at_ + k) % 64 == 0 && k + 64 <= count) {
-        validity()[(at_ + k) / 64] = 0;
-        k += 63;
-      } else {
-        set_null(k);
-      }
-    }
-  }
+  void all_null(size_t count) { std::fill_n(validity(), (count + 63) / 64, uint64_t{0}); }
 
   uint64_t* validity() {
     if (valid_ == nullptr) {
@@ -135,10 +127,9 @@ class ColumnFill {
     }
     return valid_;
   }
-  void set_null(size_t k) { validity()[(at_ + k) / 64] &= ~(uint64_t{1} << ((at_ + k) % 64)); }
+  void set_null(size_t k) { validity()[k / 64] &= ~(uint64_t{1} << (k % 64)); }
 
   duckdb_vector vector_;
-  size_t at_;
   uint64_t* valid_ = nullptr;
 };
 
@@ -200,7 +191,7 @@ std::atomic<uint64_t> next_function{0};
 
 }  // namespace
 
-/// The queue, the thread that runs COPY, and the table function that COPY reads.
+/// The queue and the thread that writes, and for small tables the table function that COPY reads.
 class TableWriter::Feed {
  public:
   Feed(std::shared_ptr<Engine> engine, model::TableId table, std::string path, Columns columns,
@@ -228,11 +219,13 @@ class TableWriter::Feed {
     }
     if (!is_started_) {
       buffer_.add(*batch);
-      if (buffer_.is_full()) start(all_columns(), large_parquet_options());
+      if (!buffer_.is_full()) return {};
+      queue_.push_back(take_gathered());
+      start([this] { return write_large(); });
       return {};
     }
-    // A chunk keeps its batches alive. If a batch has only few rows of this table, they are copied, so that
-    // the whole batch is not held for them.
+    // If a batch has only few rows of this table, they are copied, so that the whole batch does not wait in
+    // the queue for them.
     const bool few = batch->rows(table_).size() < kFewRows;
     if (few) buffer_.add(*batch);
     const bool enough = buffer_.rows() >= kGatheredRows || buffer_.text_bytes() > kGatheredText;
@@ -243,9 +236,10 @@ class TableWriter::Feed {
   void close() {
     if (!is_started_) {
       closed_ = true;
-      const auto rows = static_cast<int64_t>(buffer_.rows());
-      start(wanted_ == Columns::kAll ? all_columns() : used_columns(),
-            parquet_options(rows, buffer_.text_bytes()));
+      columns_ = wanted_ == Columns::kAll ? all_columns() : used_columns();
+      options_ = parquet_options(static_cast<int64_t>(buffer_.rows()), buffer_.text_bytes());
+      current_ = take_gathered();
+      start([this] { return run_copy(); });
       return;
     }
     if (buffer_.rows() > 0) (void)enqueue(take_gathered());  // finish() reports the error
@@ -305,18 +299,13 @@ class TableWriter::Feed {
     return columns.empty() ? all_columns() : columns;
   }
 
-  void start(std::vector<int> columns, std::string options) {
-    columns_ = std::move(columns);
-    options_ = std::move(options);
-    queue_.push_back(take_gathered());
+  void start(std::function<Result<void>()> write) {
     is_started_ = true;
-    thread_ = CheckedThread([this] { return copy(); });
+    thread_ = CheckedThread([this, write = std::move(write)]() -> Result<void> {
+      note_end(without_exceptions(write));
+      return {};
+    });
     if (!thread_.is_started()) note_end(thread_.join());
-  }
-
-  Result<void> copy() {
-    note_end(without_exceptions([this] { return run_copy(); }));
-    return {};
   }
 
   /// Wakes those who wait for space in the queue: without this they would wait forever.
@@ -326,6 +315,35 @@ class TableWriter::Feed {
     has_ended_ = true;
     changed_.notify_all();
   }
+
+  /// Being stopped must be an error: otherwise a valid file with too few rows would be left.
+  Result<void> write_large() {
+    ParquetWriter writer(table_, path_, wanted_ == Columns::kAll ? expected_ : 0);
+    NL_CHECK(writer.open());
+    while (const auto batch = next_batch()) NL_CHECK(writer.add(*batch));
+    if (is_stopped()) return stopped_error();
+    NL_CHECK(writer.finish());
+    rows_ = writer.rows();
+    return {};
+  }
+
+  /// Null at the end, or when it is stopped.
+  std::shared_ptr<const Batch> next_batch() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !queue_.empty() || closed_ || stopped_; });
+    if (stopped_ || queue_.empty()) return nullptr;
+    auto batch = std::move(queue_.front());
+    queue_.pop_front();
+    changed_.notify_all();
+    return batch;
+  }
+
+  bool is_stopped() {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  }
+
+  static Error stopped_error() { return Error{ErrorCode::kCancelled, "the import was stopped"}; }
 
   Result<void> run_copy() {
     NL_TRY(Connection connection, engine_->connect());
@@ -367,49 +385,19 @@ class TableWriter::Feed {
     duckdb_destroy_table_function(&function);
   }
 
-  /// Fills whole chunks until the end, so that row groups do not depend on the size of the batches. Only a
-  /// chunk with very much text is handed out earlier. A chunk of size 0 means the end. Being stopped must be
-  /// an error: otherwise COPY would leave a valid file with too few rows.
+  /// A chunk of size 0 means the end. Being stopped must be an error: otherwise COPY would leave a valid file
+  /// with too few rows.
   Result<void> fill(duckdb_data_chunk out) {
-    keep_.clear();  // the engine has copied the strings of the previous chunk by now
-    const size_t wanted = duckdb_vector_size();
-    size_t at = 0;
-    kept_text_ = 0;
-    while (at < wanted && kept_text_ <= kChunkText && next_batch()) {
-      const size_t count = std::min(wanted - at, current_->rows(table_).size() - row_);
-      for (size_t c = 0; c < columns_.size(); c++) {
-        ColumnFill(duckdb_data_chunk_get_vector(out, c), at)
-            .fill(*current_, table_, columns_[c], row_, count);
-      }
-      row_ += count;
-      at += count;
+    if (is_stopped()) return stopped_error();
+    const auto left = current_->rows(table_).size() - row_;
+    const size_t count = std::min<size_t>(duckdb_vector_size(), left);
+    for (size_t c = 0; c < columns_.size(); c++) {
+      ColumnFill(duckdb_data_chunk_get_vector(out, c)).fill(*current_, table_, columns_[c], row_, count);
     }
-    if (cancelled_) return Error{ErrorCode::kCancelled, "the import was stopped"};
-    rows_ += static_cast<int64_t>(at);
-    duckdb_data_chunk_set_size(out, at);
+    row_ += count;
+    rows_ += static_cast<int64_t>(count);
+    duckdb_data_chunk_set_size(out, count);
     return {};
-  }
-
-  /// Makes current_ a batch with rows left; false at the end.
-  bool next_batch() {
-    while (!current_ || row_ == current_->rows(table_).size()) {
-      if (current_) keep_text(std::move(current_));
-      current_.reset();
-      row_ = 0;
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !queue_.empty() || closed_ || stopped_; });
-      cancelled_ = stopped_;
-      if (stopped_ || queue_.empty()) return false;
-      current_ = std::move(queue_.front());
-      queue_.pop_front();
-      changed_.notify_all();
-    }
-    return true;
-  }
-
-  void keep_text(std::shared_ptr<const Batch> batch) {
-    for (const std::string_view text : batch->strings) kept_text_ += text.size();
-    keep_.push_back(std::move(batch));
   }
 
   const std::shared_ptr<Engine> engine_;
@@ -430,12 +418,9 @@ class TableWriter::Feed {
   bool stopped_ = false;
   bool has_ended_ = false;
   duckdb_connection copying_ = nullptr;  // while COPY runs
-  // Used by the engine's thread only.
-  std::shared_ptr<const Batch> current_;
-  std::vector<std::shared_ptr<const Batch>> keep_;
-  size_t kept_text_ = 0;
+  // Used by the writing thread only.
+  std::shared_ptr<const Batch> current_;  // all rows of a small table; the engine refers to its text
   size_t row_ = 0;
-  bool cancelled_ = false;
   int64_t rows_ = 0;
   CheckedThread thread_;
 };
@@ -456,10 +441,6 @@ void TableWriter::close() {
 
 Result<TableFile> TableWriter::finish() {
   return feed_->finish();
-}
-
-std::string large_parquet_options() {
-  return parquet_options(int64_t{1} << 40);
 }
 
 std::string parquet_options(int64_t rows, size_t text_bytes) {

@@ -1,9 +1,8 @@
 #pragma once
-// TableWriter: writes one table to one Parquet file while batches arrive. Its own thread feeds the engine's
-// COPY from a bounded queue, so memory does not grow with the table. The file exists only after finish(). A
-// table that fits into one row group is written when it is complete: the file then holds only the columns
-// that have a value, and its encodings fit its size. A larger table has all columns that its rows may fill.
-// Either way the same rows give the same bytes.
+// TableWriter: writes one table to one Parquet file while batches arrive. Its own thread writes from a
+// bounded queue, so memory does not grow with the table. The file exists only after finish(), and holds only
+// the columns that have a value, unless all are wanted. A table that fits into one row group is written when
+// it is complete, with encodings that fit its size. Either way the same rows give the same bytes.
 
 #include <cstdint>
 #include <memory>
@@ -44,8 +43,7 @@ class TableWriter {
   std::unique_ptr<Feed> feed_;
 };
 
-/// COPY options of a Parquet file of a bundle; docs/adr has the measurements behind them.
+/// COPY options of a small Parquet file of a bundle; docs/adr has the measurements behind them.
 std::string parquet_options(int64_t rows, size_t text_bytes = 0);
-std::string large_parquet_options();
 
 }  // namespace nl::store

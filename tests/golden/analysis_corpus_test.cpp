@@ -7,6 +7,7 @@
 #include "analyze/device_metrics.h"
 #include "analyze/names/taxonomy.h"
 #include "corpus.h"
+#include "store/open_run.h"
 
 namespace nl::golden {
 namespace {
@@ -31,12 +32,9 @@ std::vector<std::string> profiles() {
 }
 
 analyze::PreparedRun prepared(const std::string& bundle) {
-  const auto files = store::run_files(store::place_in_ledger(bundle)).value();
-  const auto engine = store::Engine::open({1, 512, ""}).value();
-  auto connection = engine->connect().value();
-  EXPECT_TRUE(store::create_views(connection, files, false));
+  const auto open = store::OpenRun::open(store::place_in_ledger(bundle)).value();
   static const analyze::Taxonomy kTaxonomy = analyze::Taxonomy::built_in().value();
-  return analyze::prepare_run(connection, files, kTaxonomy, {}).value();
+  return analyze::prepare_run(*open, kTaxonomy, {}).value();
 }
 
 std::vector<std::string> window_names(const analyze::PreparedRun& run) {
@@ -78,7 +76,7 @@ void expect_sums_close(const MetricSet& metrics, const IntervalSet& window) {
 
 /// The steady part and the parts outside follow each other and fill the capture.
 void expect_capture_is_filled(const analyze::Windows& windows) {
-  std::vector<analyze::Interval> parts = {windows.steady.time};
+  PagedVector<analyze::Interval> parts = {windows.steady.time};
   for (const auto& part : windows.steady.outside) parts.push_back(part.time);
   int64_t sum = 0;
   for (const auto& part : parts) sum += part.length();

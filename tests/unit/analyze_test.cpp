@@ -141,7 +141,7 @@ TEST(Launches, KernelsBeforeTheirLaunchAreCounted) {
 }
 
 TEST(Launches, QuantilesAreNearestRank) {
-  std::vector<int64_t> values = {5, 1, 4, 2, 3, 6};
+  PagedVector<int64_t> values = {5, 1, 4, 2, 3, 6};
   EXPECT_EQ(median(values), 3);
   EXPECT_EQ(quantile(values, 0.75), 5);
   EXPECT_EQ(quantile(values, 1), 6);
@@ -224,7 +224,7 @@ TEST(Windows, PhasesAreToldByTheNamesThatServersWrite) {
 }
 
 TEST(Windows, APeriodIsFoundWithItsConfidence) {
-  std::vector<uint32_t> sequence = {90, 91};  // a beginning of its own
+  PagedVector<uint32_t> sequence = {90, 91};  // a beginning of its own
   for (int step = 0; step < 10; step++) {
     for (uint32_t layer = 0; layer < 4; layer++) sequence.insert(sequence.end(), {1, 2, 3});
     sequence.push_back(7);
@@ -233,11 +233,11 @@ TEST(Windows, APeriodIsFoundWithItsConfidence) {
   ASSERT_TRUE(period);
   EXPECT_EQ(period->length, 13u);
   EXPECT_GT(period->confidence, 0.97);
-  std::vector<uint32_t> none;
+  PagedVector<uint32_t> none;
   for (uint32_t i = 0; i < 500; i++) none.push_back(i * 2654435761u >> 20);
   EXPECT_FALSE(find_period(none));
   EXPECT_FALSE(find_period({}));
-  EXPECT_FALSE(find_period(std::vector<uint32_t>(29, 1)));
+  EXPECT_FALSE(find_period(PagedVector<uint32_t>(29, 1)));
 }
 
 TEST(Windows, StepsAndNamesGiveWindows) {

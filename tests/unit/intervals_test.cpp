@@ -52,8 +52,8 @@ class RandomRun {
     const int64_t begin = pick(0, Oracle::kEnd);
     return {begin, pick(begin, Oracle::kEnd)};  // may be empty
   }
-  std::vector<Interval> intervals(int64_t most) {
-    std::vector<Interval> list(static_cast<size_t>(pick(0, most)));
+  PagedVector<Interval> intervals(int64_t most) {
+    PagedVector<Interval> list(static_cast<size_t>(pick(0, most)));
     for (auto& i : list) i = interval();
     return list;
   }
@@ -65,7 +65,7 @@ class RandomRun {
   std::mt19937& random_;
 };
 
-Oracle oracle_of(const std::vector<Interval>& list) {
+Oracle oracle_of(const PagedVector<Interval>& list) {
   Oracle oracle;
   for (const auto& i : list) oracle.mark(i.begin, i.end);
   return oracle;

@@ -86,7 +86,7 @@ TEST_F(OpenRunTest, EachOperationOpensTheRunOnce) {
     const auto found = cost_of(cost.operation, parameters);
     EXPECT_EQ(found.documents, 1) << cost.operation;
     EXPECT_LE(found.engines, 1) << cost.operation;
-    EXPECT_EQ(found.leases, 1) << cost.operation;
+    EXPECT_LE(found.leases, 1) << cost.operation;  // an analysis needs none for most runs
     EXPECT_EQ(found.ledgers, 1) << cost.operation;
     EXPECT_EQ(found.passes, cost.passes) << cost.operation;
   }

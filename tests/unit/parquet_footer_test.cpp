@@ -96,7 +96,7 @@ TEST_F(ParquetFooterTest, CountsRowGroupsAndPages) {
     EXPECT_EQ(footer->most_rows_in_group, 61'440);
     EXPECT_EQ(footer->all.chunks, 20);
   }
-  const auto footer = read_parquet_footer(written(sql, large_parquet_options()));
+  const auto footer = read_parquet_footer(written(sql, parquet_options(int64_t{1} << 40)));
   const ParquetColumn& name = footer->columns[2];
   EXPECT_EQ(name.name, "name");
   EXPECT_EQ(name.figures.most_dictionary_values, 90);
@@ -108,7 +108,7 @@ TEST_F(ParquetFooterTest, CountsRowGroupsAndPages) {
 /// What the footer claims is known without unpacking a page: rows, and values that are large but pack well.
 TEST_F(ParquetFooterTest, TellsSmallFilesThatBecomeLarge) {
   const auto rows =
-      read_parquet_footer(written("SELECT 1 AS x FROM range(3000000)", large_parquet_options()));
+      read_parquet_footer(written("SELECT 1 AS x FROM range(3000000)", parquet_options(int64_t{1} << 40)));
   ASSERT_TRUE(rows) << rows.error().message;
   EXPECT_LT(rows->file_bytes, 20'000);
   EXPECT_EQ(rows->rows, 3'000'000);

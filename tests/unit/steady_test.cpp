@@ -22,7 +22,7 @@ Windows windows_of(const SmallRun& small) {
 
 /// The parts outside and the steady part, as they follow each other.
 void expect_closed(const SmallRun& small, const Windows& windows) {
-  std::vector<Interval> parts = {windows.steady.time};
+  PagedVector<Interval> parts = {windows.steady.time};
   for (const OutsidePart& part : windows.steady.outside) parts.push_back(part.time);
   int64_t sum = 0;
   for (const Interval& part : parts) sum += part.length();

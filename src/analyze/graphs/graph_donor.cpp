@@ -267,8 +267,8 @@ uint64_t geometry_of(const std::vector<int64_t>& grid_and_block) {
   return number == 0 ? 1 : number;
 }
 
-Result<std::vector<uint64_t>> kernel_geometries(store::Connection& connection) {
-  std::vector<uint64_t> geometries;
+Result<PagedVector<uint64_t>> kernel_geometries(store::Connection& connection) {
+  PagedVector<uint64_t> geometries;
   NL_CHECK(connection.stream(
       "SELECT grid_x::BIGINT, grid_y::BIGINT, grid_z::BIGINT, block_x::BIGINT, block_y::BIGINT, "
       "block_z::BIGINT FROM kernels",
@@ -292,7 +292,7 @@ std::optional<int64_t> captured_batch(std::string_view range) {
 Result<GraphDonor> read_graph_donor(store::OpenRun& open, const Taxonomy& taxonomy) {
   NL_TRY(store::Connection * connection, open.ask({"tracks", "spans", "kernels", "copies", "span_tree",
                                                    "kernel_links", "copy_links", "clock_fits"}));
-  NL_TRY(const Timeline run, load_timeline(*connection, open.files()));
+  NL_TRY(const Timeline run, load_timeline(open));
   GraphDonor donor;
   NL_CHECK(DonorReader(*connection, run, taxonomy, donor).read());
   return donor;

@@ -10,6 +10,7 @@
 #include "analyze/answer/graph_ops.h"
 #include "analyze/load/timeline.h"
 #include "analyze/names/taxonomy.h"
+#include "store/engine.h"
 
 namespace nl::store {
 class OpenRun;
@@ -57,7 +58,7 @@ Result<GraphDonor> read_graph_donor(store::OpenRun& open, const Taxonomy& taxono
 uint64_t geometry_of(const std::vector<int64_t>& grid_and_block);
 
 /// Of each row of kernels; 0 where the source does not tell.
-Result<std::vector<uint64_t>> kernel_geometries(store::Connection& connection);
+Result<PagedVector<uint64_t>> kernel_geometries(store::Connection& connection);
 
 /// 32 of capture_32_DECODE, as engines name the range in which they record a graph of this batch.
 std::optional<int64_t> captured_batch(std::string_view range);

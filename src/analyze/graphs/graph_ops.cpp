@@ -90,7 +90,7 @@ struct Fit {
 
 class Lender {
  public:
-  Lender(const PreparedRun& run, const std::vector<uint64_t>& geometries, const GraphDonor& donor,
+  Lender(const PreparedRun& run, const PagedVector<uint64_t>& geometries, const GraphDonor& donor,
          const Taxonomy& taxonomy, GraphOps& out)
       : run_(run), geometries_(geometries), donor_(donor), taxonomy_(taxonomy), out_(out) {
     ids_.add("");  // 0: not known
@@ -294,7 +294,7 @@ class Lender {
   }
 
   const PreparedRun& run_;
-  const std::vector<uint64_t>& geometries_;
+  const PagedVector<uint64_t>& geometries_;
   const GraphDonor& donor_;
   const Taxonomy& taxonomy_;
   GraphOps& out_;
@@ -315,7 +315,7 @@ bool has_graph_replays(const PreparedRun& run) {
   });
 }
 
-Result<GraphOps> lend_ops(const PreparedRun& run, const std::vector<uint64_t>& geometries,
+Result<GraphOps> lend_ops(const PreparedRun& run, const PagedVector<uint64_t>& geometries,
                           std::shared_ptr<const GraphDonor> donor, const Taxonomy& taxonomy) {
   GraphOps out;
   out.donor = std::move(donor);

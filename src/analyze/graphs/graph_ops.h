@@ -19,7 +19,7 @@ struct GraphOps {
   std::shared_ptr<const GraphDonor> donor;
   std::vector<DonorOp> ops;               ///< the donor's, then the same without shapes
   std::vector<std::string> module_of_op;  ///< empty outside of modules
-  std::vector<uint32_t> op_of_kernel;     ///< by row of kernels; kNoRow where nothing is known
+  PagedVector<uint32_t> op_of_kernel;     ///< by row of kernels; kNoRow where nothing is known
   std::vector<bool> begins_call;          ///< by row of kernels: the first kernel of a call of its op
   GraphOpsAnswer answer;
 
@@ -31,7 +31,7 @@ struct GraphOps {
 bool has_graph_replays(const PreparedRun& run);
 
 /// `geometries`: of the run's kernels, see kernel_geometries.
-Result<GraphOps> lend_ops(const PreparedRun& run, const std::vector<uint64_t>& geometries,
+Result<GraphOps> lend_ops(const PreparedRun& run, const PagedVector<uint64_t>& geometries,
                           std::shared_ptr<const GraphDonor> donor, const Taxonomy& taxonomy);
 
 /// Where donors come from: a run that somebody named, or candidates, of which the first is taken whose ops

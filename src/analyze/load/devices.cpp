@@ -110,8 +110,8 @@ bool comes_before(const Work& a, const Work& b) {
   return std::tie(a.start, a.end, a.table, a.row) < std::tie(b.start, b.end, b.table, b.row);
 }
 
-IntervalSet union_of_kind(const std::vector<Work>& work, WorkKind kind) {
-  std::vector<Interval> intervals;
+IntervalSet union_of_kind(const PagedVector<Work>& work, WorkKind kind) {
+  PagedVector<Interval> intervals;
   for (const Work& w : work) {
     if (w.kind == kind) intervals.push_back({w.start, w.end});
   }

@@ -37,7 +37,7 @@ struct Device {
   std::optional<int32_t> rank;
   bool is_host = false;
   bool has_records = false;  ///< kernels or copies; else its work are spans, e.g. whole inferences
-  std::vector<Work> work;    ///< by start, end, table, row
+  PagedVector<Work> work;    ///< by start, end, table, row
   int64_t untimed = 0;       ///< rows without timing, which no figure contains
   IntervalSet compute, communication, copy, kernels, busy;
 };

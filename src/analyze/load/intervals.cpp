@@ -14,6 +14,12 @@ void append(IntervalSet& set, Interval next) {
   }
 }
 
+/// A run of many ranks keeps some sets for each of them.
+IntervalSet without_spare(IntervalSet set) {
+  if (set.capacity() > set.size() + set.size() / 4) set.shrink_to_fit();
+  return set;
+}
+
 /// `few` are looked up among many.
 IntervalSet intersect_few(const IntervalSet& many, const IntervalSet& few) {
   IntervalSet set;
@@ -26,15 +32,23 @@ IntervalSet intersect_few(const IntervalSet& many, const IntervalSet& few) {
 
 }  // namespace
 
-IntervalSet union_of(std::vector<Interval> intervals) {
+IntervalSet union_of(PagedVector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& i) { return i.end <= i.begin; });
   const auto by_begin = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
   if (!std::is_sorted(intervals.begin(), intervals.end(), by_begin)) {
     std::sort(intervals.begin(), intervals.end(), by_begin);
   }
-  IntervalSet set;
-  for (const Interval& next : intervals) append(set, next);
-  return set;
+  // In its own place: many intervals often become few.
+  size_t kept = 0;
+  for (const Interval& next : intervals) {
+    if (kept > 0 && next.begin <= intervals[kept - 1].end) {
+      intervals[kept - 1].end = std::max(intervals[kept - 1].end, next.end);
+    } else {
+      intervals[kept++] = next;
+    }
+  }
+  intervals.resize(kept);
+  return without_spare(std::move(intervals));
 }
 
 IntervalSet unite(const IntervalSet& a, const IntervalSet& b) {
@@ -82,11 +96,6 @@ int64_t total_length(const IntervalSet& set) {
   int64_t sum = 0;
   for (const Interval& i : set) sum += i.length();
   return sum;
-}
-
-IntervalSet::const_iterator first_ending_after(const IntervalSet& set, int64_t time) {
-  return std::upper_bound(set.begin(), set.end(), time,
-                          [](int64_t t, const Interval& i) { return t < i.end; });
 }
 
 int64_t length_inside(const IntervalSet& set, Interval piece) {

@@ -3,9 +3,11 @@
 // do not touch each other. Every operation is at most linear in its inputs, and cutting a small piece out of
 // a large set is cheap.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <vector>
+
+#include "base/paged_vector.h"
 
 namespace nl::analyze {
 
@@ -17,10 +19,10 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-using IntervalSet = std::vector<Interval>;
+using IntervalSet = PagedVector<Interval>;
 
 /// Any intervals in any order; empty ones are dropped.
-IntervalSet union_of(std::vector<Interval> intervals);
+IntervalSet union_of(PagedVector<Interval> intervals);
 IntervalSet unite(const IntervalSet& a, const IntervalSet& b);
 IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
 /// What is in a and not in b.
@@ -28,8 +30,12 @@ IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);
 int64_t total_length(const IntervalSet& set);
 /// Length of the part of `piece` that lies in the set.
 int64_t length_inside(const IntervalSet& set, Interval piece);
-/// The first interval that ends behind `time`.
-IntervalSet::const_iterator first_ending_after(const IntervalSet& set, int64_t time);
+/// The first interval that ends behind `time`. Most windows are of one piece.
+inline IntervalSet::const_iterator first_ending_after(const IntervalSet& set, int64_t time) {
+  if (set.size() == 1) return set.begin() + (set.front().end > time ? 0 : 1);
+  return std::upper_bound(set.begin(), set.end(), time,
+                          [](int64_t t, const Interval& i) { return t < i.end; });
+}
 bool contains(const IntervalSet& set, int64_t time);
 
 /// Nothing of nothing has no share.

@@ -10,15 +10,14 @@
 namespace nl::analyze {
 namespace {
 
-/// Work indices by launch span, each group in order of time.
-std::vector<uint32_t> linked_work(const Device& device) {
-  std::vector<uint32_t> order;
+/// Launch spans with their work, each group in order of time.
+PagedVector<std::pair<uint32_t, uint32_t>> linked_work(const Device& device) {
+  PagedVector<std::pair<uint32_t, uint32_t>> order;
+  order.reserve(device.work.size());
   for (size_t i = 0; i < device.work.size(); i++) {
-    if (device.work[i].launch != kNoRow) order.push_back(static_cast<uint32_t>(i));
+    if (device.work[i].launch != kNoRow) order.emplace_back(device.work[i].launch, static_cast<uint32_t>(i));
   }
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return std::tie(device.work[a].launch, a) < std::tie(device.work[b].launch, b);
-  });
+  if (!std::is_sorted(order.begin(), order.end())) std::sort(order.begin(), order.end());
   return order;
 }
 
@@ -45,12 +44,12 @@ Launch begin_launch(const Timeline& run, const Work& first) {
 }
 
 /// For each call, the earlier calls on its stream whose work ends later than it begins.
-void count_queues(std::vector<Launch>& launches) {
-  std::map<int32_t, std::vector<size_t>> streams;
-  for (size_t i = 0; i < launches.size(); i++) streams[launches[i].track].push_back(i);
+void count_queues(PagedVector<Launch>& launches) {
+  std::map<int32_t, PagedVector<uint32_t>> streams;
+  for (size_t i = 0; i < launches.size(); i++) streams[launches[i].track].push_back(static_cast<uint32_t>(i));
   for (auto& [track, calls] : streams) {
-    std::vector<int64_t> ends;
-    for (const size_t i : calls) ends.push_back(launches[i].last_end);
+    PagedVector<int64_t> ends;
+    for (const uint32_t i : calls) ends.push_back(launches[i].last_end);
     std::sort(ends.begin(), ends.end());
     size_t ended = 0;
     for (size_t n = 0; n < calls.size(); n++) {
@@ -63,21 +62,23 @@ void count_queues(std::vector<Launch>& launches) {
 
 }  // namespace
 
-std::vector<Launch> launches_of(const Timeline& run, const Device& device) {
-  std::vector<Launch> launches;
-  for (const uint32_t i : linked_work(device)) {
-    const Work& work = device.work[i];
+PagedVector<Launch> launches_of(const Timeline& run, const Device& device) {
+  PagedVector<Launch> launches;
+  for (const auto& [span, place] : linked_work(device)) {
+    const Work& work = device.work[place];
     if (launches.empty() || launches.back().span != work.launch) launches.push_back(begin_launch(run, work));
     add_work(launches.back(), work);
   }
-  std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
+  const auto by_call = [](const Launch& a, const Launch& b) {
     return std::tie(a.called, a.span) < std::tie(b.called, b.span);
-  });
+  };
+  if (!std::is_sorted(launches.begin(), launches.end(), by_call))
+    std::sort(launches.begin(), launches.end(), by_call);
   count_queues(launches);
   return launches;
 }
 
-LaunchStats launch_stats(const std::vector<Launch>& launches, const IntervalSet& window) {
+LaunchStats launch_stats(const PagedVector<Launch>& launches, const IntervalSet& window) {
   LaunchStats stats;
   for (const Interval& part : window) {
     auto it = std::lower_bound(launches.begin(), launches.end(), part.begin,
@@ -97,14 +98,14 @@ LaunchStats launch_stats(const std::vector<Launch>& launches, const IntervalSet&
   return stats;
 }
 
-int64_t quantile(std::vector<int64_t>& values, double q) {
+int64_t quantile(PagedVector<int64_t>& values, double q) {
   const auto rank = static_cast<size_t>(std::ceil(q * static_cast<double>(values.size())));
   const auto at = values.begin() + static_cast<ptrdiff_t>(rank == 0 ? 0 : rank - 1);
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
 
-int64_t median(std::vector<int64_t>& values) {
+int64_t median(PagedVector<int64_t>& values) {
   return quantile(values, 0.5);
 }
 

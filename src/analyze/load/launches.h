@@ -24,18 +24,18 @@ struct Launch {
 };
 
 /// In order of their calls.
-std::vector<Launch> launches_of(const Timeline& run, const Device& device);
+PagedVector<Launch> launches_of(const Timeline& run, const Device& device);
 
 struct LaunchStats {
   int64_t calls = 0, graph_calls = 0, api_ns = 0, negative = 0, graph_kernels = 0;
-  std::vector<int64_t> api, delay, queue;  ///< one value a call, to take medians of; delays of kernels only
+  PagedVector<int64_t> api, delay, queue;  ///< one value a call, to take medians of; delays of kernels only
 };
 /// Of the calls that begin in the window.
-LaunchStats launch_stats(const std::vector<Launch>& launches, const IntervalSet& window);
+LaunchStats launch_stats(const PagedVector<Launch>& launches, const IntervalSet& window);
 
 /// The middle value, of an even number the lower one; values are reordered.
-int64_t median(std::vector<int64_t>& values);
+int64_t median(PagedVector<int64_t>& values);
 /// Nearest-rank quantile of values that are not empty.
-int64_t quantile(std::vector<int64_t>& values, double q);
+int64_t quantile(PagedVector<int64_t>& values, double q);
 
 }  // namespace nl::analyze

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "analyze/load/module_paths.h"
 #include "analyze/names/layer_place.h"
@@ -31,7 +30,8 @@ std::optional<int64_t> instance_of(std::string_view name) {
 /// so a name is an instance; its first call tells where it lies.
 class ModuleTree {
  public:
-  explicit ModuleTree(const Timeline& run) : run_(run), around_(run.names.size(), kNoRow) {
+  explicit ModuleTree(const Timeline& run)
+      : run_(run), around_(run.names.size(), kNoRow), frames_(run.spans) {
     const Spans& spans = run.spans;
     std::vector<bool> seen(run.names.size());
     for (uint32_t i = 0; i < spans.size(); i++) {
@@ -74,22 +74,11 @@ class ModuleTree {
     }
   }
 
-  /// The module frame around a span. Other frames may lie between, as deep as the program: each is walked
-  /// over once.
+  /// The module frame around a span. Other frames may lie between, as deep as the program.
   uint32_t frame_around(uint32_t span) {
-    std::vector<uint32_t> others;
-    uint32_t at = run_.spans.parent[span];
-    while (at != kNoRow && !is_module_frame(run_.names[run_.spans.name[at]])) {
-      const auto known = frames_.find(at);
-      if (known != frames_.end()) {
-        at = known->second;
-        break;
-      }
-      others.push_back(at);
-      at = run_.spans.parent[at];
-    }
-    for (const uint32_t other : others) frames_.emplace(other, at);
-    return at;
+    return frames_.around(run_.spans.parent[span], kNoRow, [this](uint32_t outside, uint32_t inner) {
+      return is_module_frame(run_.names[run_.spans.name[inner]]) ? inner : outside;
+    });
   }
 
   bool are_layers(uint32_t outer, std::string_view class_name, const std::vector<uint32_t>& names) const {
@@ -104,7 +93,7 @@ class ModuleTree {
   std::vector<uint32_t> around_;  ///< by name; kNoRow at the top
   std::vector<uint32_t> modules_;
   std::set<uint32_t> containers_;
-  std::unordered_map<uint32_t, uint32_t> frames_;  ///< around other frames
+  SpanMemo<uint32_t> frames_;  ///< the innermost module frame at or around a span
 };
 
 /// Names for the groups: the class, with the module around it where several groups have the class.
@@ -135,7 +124,7 @@ bool is_own(const LayerPlace& place, SpanKind kind) {
 
 }  // namespace
 
-LayerFrames::LayerFrames(const Timeline& run) : run_(run), facts_(run.names.size()) {}
+LayerFrames::LayerFrames(const Timeline& run) : run_(run), facts_(run.names.size()), known_(run.spans) {}
 
 void LayerFrames::add(uint32_t name, LayerId layer, bool is_self) {
   facts_[name].layer = static_cast<uint32_t>(layers_.size());
@@ -187,7 +176,7 @@ SpanLayer LayerFrames::extended(const SpanLayer& outside, uint32_t span) const {
 }
 
 SpanLayer LayerFrames::around(uint32_t span) {
-  return known_.around(run_.spans, span, SpanLayer{},
+  return known_.around(span, SpanLayer{},
                        [this](const SpanLayer& outside, uint32_t inner) { return extended(outside, inner); });
 }
 

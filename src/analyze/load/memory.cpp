@@ -27,11 +27,11 @@ int64_t total_after(MemoryTimeline& memory, int64_t total, int64_t change) {
 
 }  // namespace
 
-Result<std::map<int32_t, MemoryTimeline>> memory_timelines(store::Connection& connection,
-                                                           const store::RunFiles& files) {
+Result<std::map<int32_t, MemoryTimeline>> memory_timelines(store::OpenRun& open) {
   std::map<int32_t, MemoryTimeline> devices;
-  if (!files.tables.contains("allocations")) return devices;
-  NL_CHECK(connection.stream(kEvents, [&](const store::Chunk& chunk) -> Result<void> {
+  if (!open.has("allocations")) return devices;
+  NL_TRY(store::Connection * connection, open.ask({"allocations"}));
+  NL_CHECK(connection->stream(kEvents, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
       MemoryTimeline& memory = devices[chunk.int32s(0)[i]];
       const int64_t allocated = total_after(memory, cell(chunk, 3, i), cell(chunk, 2, i));
@@ -69,7 +69,7 @@ MemoryPeaks memory_peaks(const MemoryTimeline* memory, const IntervalSet& window
   return peaks;
 }
 
-std::vector<MemorySample> thinned(const std::vector<MemorySample>& samples, const IntervalSet& window,
+std::vector<MemorySample> thinned(const PagedVector<MemorySample>& samples, const IntervalSet& window,
                                   size_t most) {
   std::vector<MemorySample> kept;
   if (window.empty() || most == 0) return kept;

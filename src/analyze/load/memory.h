@@ -8,8 +8,7 @@
 #include "analyze/load/intervals.h"
 #include "base/known.h"
 #include "base/result.h"
-#include "store/engine.h"
-#include "store/run_views.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 
@@ -20,13 +19,12 @@ struct MemorySample {
 };
 
 struct MemoryTimeline {
-  std::vector<MemorySample> samples;  ///< in order of time
+  PagedVector<MemorySample> samples;  ///< in order of time
   bool relative = false;              ///< totals are not in the source
 };
 
 /// By device number; host allocations are left out.
-Result<std::map<int32_t, MemoryTimeline>> memory_timelines(store::Connection& connection,
-                                                           const store::RunFiles& files);
+Result<std::map<int32_t, MemoryTimeline>> memory_timelines(store::OpenRun& open);
 
 struct MemoryPeaks {
   Known<int64_t> allocated = Absent{"no allocator events of the device"};
@@ -36,7 +34,7 @@ struct MemoryPeaks {
 MemoryPeaks memory_peaks(const MemoryTimeline* memory, const IntervalSet& window);
 
 /// At most `most` samples: of each stretch of time the one with the most allocated.
-std::vector<MemorySample> thinned(const std::vector<MemorySample>& samples, const IntervalSet& window,
+std::vector<MemorySample> thinned(const PagedVector<MemorySample>& samples, const IntervalSet& window,
                                   size_t most);
 
 }  // namespace nl::analyze

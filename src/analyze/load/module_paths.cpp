@@ -21,7 +21,7 @@ std::string_view module_class(std::string_view name) {
   return end != std::string_view::npos && name[end] == '_' ? name.substr(0, end) : name;
 }
 
-ModulePaths::ModulePaths(const Timeline& run) : run_(run), is_module_(run.names.size()) {
+ModulePaths::ModulePaths(const Timeline& run) : run_(run), is_module_(run.names.size()), known_(run.spans) {
   for (size_t i = 0; i < is_module_.size(); i++) {
     is_module_[i] = is_module_frame(run.names[static_cast<uint32_t>(i)]);
     any_ = any_ || is_module_[i];
@@ -29,8 +29,8 @@ ModulePaths::ModulePaths(const Timeline& run) : run_(run), is_module_(run.names.
 }
 
 const std::string& ModulePaths::around(uint32_t span) {
-  const uint32_t step = known_.around(
-      run_.spans, span, kNoRow, [this](uint32_t outer, uint32_t inner) { return extended(outer, inner); });
+  const uint32_t step =
+      known_.around(span, kNoRow, [this](uint32_t outer, uint32_t inner) { return extended(outer, inner); });
   if (step == kNoRow) return none_;
   if (steps_[step].text == nullptr) steps_[step].text = &*texts_.insert(text_of(step)).first;
   return *steps_[step].text;

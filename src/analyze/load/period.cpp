@@ -13,10 +13,10 @@ constexpr size_t kLeastRepeats = 3;
 constexpr size_t kLeastKernels = 30;  // fewer repeat by chance
 
 /// Distances between equal elements that are rare: a period is one of them.
-std::vector<size_t> likely_periods(const std::vector<uint32_t>& sequence) {
-  std::map<uint32_t, std::vector<size_t>> places;
-  for (size_t i = 0; i < sequence.size(); i++) places[sequence[i]].push_back(i);
-  std::vector<const std::vector<size_t>*> rarest;
+std::vector<size_t> likely_periods(const PagedVector<uint32_t>& sequence) {
+  std::map<uint32_t, PagedVector<uint32_t>> places;
+  for (size_t i = 0; i < sequence.size(); i++) places[sequence[i]].push_back(static_cast<uint32_t>(i));
+  std::vector<const PagedVector<uint32_t>*> rarest;
   for (const auto& [name, at] : places) {
     if (at.size() >= kLeastRepeats) rarest.push_back(&at);
   }
@@ -35,7 +35,7 @@ std::vector<size_t> likely_periods(const std::vector<uint32_t>& sequence) {
   return periods;
 }
 
-double repeating_share(const std::vector<uint32_t>& sequence, size_t period) {
+double repeating_share(const PagedVector<uint32_t>& sequence, size_t period) {
   stop_if_cancelled();
   size_t matches = 0;
   for (size_t i = 0; i + period < sequence.size(); i++) matches += sequence[i] == sequence[i + period];
@@ -43,7 +43,7 @@ double repeating_share(const std::vector<uint32_t>& sequence, size_t period) {
 }
 
 /// Whether the elements of one period from `at` on come again behind it.
-bool repeats_at(const std::vector<uint32_t>& sequence, size_t at, size_t period) {
+bool repeats_at(const PagedVector<uint32_t>& sequence, size_t at, size_t period) {
   if (at + 2 * period > sequence.size()) return false;
   size_t matches = 0;
   for (size_t i = at; i < at + period; i++) matches += sequence[i] == sequence[i + period];
@@ -51,7 +51,7 @@ bool repeats_at(const std::vector<uint32_t>& sequence, size_t at, size_t period)
 }
 
 /// A stretch with a period, from its first full period on, and as far as it goes on in both directions.
-std::pair<size_t, size_t> grown(const std::vector<uint32_t>& sequence, size_t from, size_t to,
+std::pair<size_t, size_t> grown(const PagedVector<uint32_t>& sequence, size_t from, size_t to,
                                 size_t period) {
   size_t begin = from;
   while (begin + 2 * period < to && !repeats_at(sequence, begin, period)) begin++;
@@ -69,7 +69,7 @@ std::pair<size_t, size_t> grown(const std::vector<uint32_t>& sequence, size_t fr
 
 }  // namespace
 
-std::optional<Period> find_period(const std::vector<uint32_t>& sequence) {
+std::optional<Period> find_period(const PagedVector<uint32_t>& sequence) {
   if (sequence.size() < kLeastKernels) return std::nullopt;
   Period best{0, kLeastConfidence};
   for (const size_t period : likely_periods(sequence)) {
@@ -81,13 +81,13 @@ std::optional<Period> find_period(const std::vector<uint32_t>& sequence) {
   return best;
 }
 
-std::optional<Repeats> find_repeats(const std::vector<uint32_t>& sequence) {
+std::optional<Repeats> find_repeats(const PagedVector<uint32_t>& sequence) {
   const size_t n = sequence.size();
   const std::pair<size_t, size_t> stretches[] = {
       {0, n}, {n / 4, n}, {n / 2, n}, {0, n / 2}, {n / 4, n - n / 4}, {n - n / 4, n}, {0, n / 4}};
   std::optional<Repeats> best;
   for (const auto& [from, to] : stretches) {
-    const std::vector<uint32_t> part(sequence.begin() + static_cast<ptrdiff_t>(from),
+    const PagedVector<uint32_t> part(sequence.begin() + static_cast<ptrdiff_t>(from),
                                      sequence.begin() + static_cast<ptrdiff_t>(to));
     const auto period = find_period(part);
     if (!period) continue;

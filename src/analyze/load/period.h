@@ -14,7 +14,7 @@ struct Period {
   size_t length;
   double confidence;  ///< share of the elements that repeat
 };
-std::optional<Period> find_period(const std::vector<uint32_t>& sequence);
+std::optional<Period> find_period(const PagedVector<uint32_t>& sequence);
 
 /// A stretch of a sequence that repeats with one period: the whole of it, or the longest of its halves and
 /// quarters that does, as far as it goes on. Warm-up in front and other work behind are outside.
@@ -23,6 +23,6 @@ struct Repeats {
   size_t period;
   double confidence;
 };
-std::optional<Repeats> find_repeats(const std::vector<uint32_t>& sequence);
+std::optional<Repeats> find_repeats(const PagedVector<uint32_t>& sequence);
 
 }  // namespace nl::analyze

@@ -16,19 +16,19 @@ constexpr double kDensePart = 0.9;    // share of the device work that the dense
 constexpr double kMuchShorter = 0.5;  // the dense part is chosen if it is this much shorter than the whole
 constexpr int64_t kLaunchTakesNs = 100'000;  // work that starts later than this was waiting for something
 
-int64_t middle(std::vector<int64_t> values) {
+int64_t middle(PagedVector<int64_t> values) {
   return median(values);
 }
 
-std::vector<int64_t> lengths_of(const std::vector<Step>& steps) {
-  std::vector<int64_t> lengths;
+PagedVector<int64_t> lengths_of(const std::vector<Step>& steps) {
+  PagedVector<int64_t> lengths;
   lengths.reserve(steps.size());
   for (const Step& step : steps) lengths.push_back(step.time.length());
   return lengths;
 }
 
 /// How many steps at the beginning are slower than the rest. Few steps need a clear difference.
-size_t slow_steps(const std::vector<int64_t>& times) {
+size_t slow_steps(const PagedVector<int64_t>& times) {
   const size_t n = times.size();
   if (n < 3) return n == 2 && times[0] > 2 * times[1] ? 1 : 0;
   const auto later = times.begin() + static_cast<ptrdiff_t>(n / 2);
@@ -46,7 +46,7 @@ size_t slow_steps(const std::vector<int64_t>& times) {
 /// Steps that take longer, and steps whose own work does: a host that waits for something else in each step
 /// hides slow kernels from the length of the step.
 size_t warm_up_steps(const std::vector<Step>& steps, size_t end, const Device* device) {
-  std::vector<int64_t> lengths, busy;
+  PagedVector<int64_t> lengths, busy;
   for (size_t i = 0; i < end; i++) {
     lengths.push_back(steps[i].time.length());
     if (device != nullptr && !device->is_host) busy.push_back(length_inside(device->busy, steps[i].time));
@@ -55,8 +55,8 @@ size_t warm_up_steps(const std::vector<Step>& steps, size_t end, const Device* d
 }
 
 /// Work of each step on the main device, counted.
-std::vector<int64_t> works_of(const std::vector<Step>& steps, const Device& device) {
-  std::vector<int64_t> counts(steps.size());
+PagedVector<int64_t> works_of(const std::vector<Step>& steps, const Device& device) {
+  PagedVector<int64_t> counts(steps.size());
   size_t step = 0;
   for (const Work& work : device.work) {
     while (step < steps.size() && steps[step].time.end <= work.start) step++;
@@ -68,8 +68,8 @@ std::vector<int64_t> works_of(const std::vector<Step>& steps, const Device& devi
 
 /// The capture ended in the middle of the last step: it has clearly less work than the others of its phase.
 bool is_cut_off(const std::vector<Step>& steps, const Device& device) {
-  const std::vector<int64_t> works = works_of(steps, device);
-  std::vector<int64_t> others;
+  const PagedVector<int64_t> works = works_of(steps, device);
+  PagedVector<int64_t> others;
   for (size_t i = 0; i + 1 < steps.size(); i++) {
     if (steps[i].phase == steps.back().phase) others.push_back(works[i]);
   }
@@ -145,7 +145,7 @@ std::string steps_text(size_t steps) {
 
 Steady by_steps(const Timeline& run, const Device* device, const Steps& steps) {
   const std::vector<Step>& list = steps.list;
-  const std::vector<int64_t> lengths = lengths_of(list);
+  const PagedVector<int64_t> lengths = lengths_of(list);
   Steady steady;
   const bool cut_off = device != nullptr && !device->is_host && is_cut_off(list, *device);
   const size_t end = list.size() - cut_off;

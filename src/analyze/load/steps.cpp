@@ -73,9 +73,9 @@ Steps steps_of_names(const Timeline& run, const MarkedRanges& ranges, std::strin
 using Annotation = std::pair<int32_t, uint32_t>;  // track and name
 
 /// Annotations that repeat on their thread without overlap.
-std::map<Annotation, std::vector<Interval>> repeated_annotations(const Timeline& run,
+std::map<Annotation, PagedVector<Interval>> repeated_annotations(const Timeline& run,
                                                                  const MarkedRanges& ranges) {
-  std::map<Annotation, std::vector<Interval>> groups;
+  std::map<Annotation, PagedVector<Interval>> groups;
   for (size_t i = 0; i < run.spans.size(); i++) {
     if (run.spans.kind[i] != SpanKind::annotation || run.spans.end[i] <= run.spans.start[i]) continue;
     if (ranges.is_of_main(i))
@@ -88,7 +88,7 @@ std::map<Annotation, std::vector<Interval>> repeated_annotations(const Timeline&
 }
 
 /// The annotation that covers the most of the capture, if that is at least half of it.
-std::optional<Annotation> covering_annotation(const std::map<Annotation, std::vector<Interval>>& groups,
+std::optional<Annotation> covering_annotation(const std::map<Annotation, PagedVector<Interval>>& groups,
                                               int64_t capture_ns) {
   std::optional<Annotation> best;
   auto best_ns = static_cast<int64_t>(kLeastCoverage * static_cast<double>(capture_ns));
@@ -114,7 +114,7 @@ bool is_data_loading(const Timeline& run, const Annotation& annotation) {
 }
 
 std::optional<Annotation> data_loader(const Timeline& run,
-                                      const std::map<Annotation, std::vector<Interval>>& groups) {
+                                      const std::map<Annotation, PagedVector<Interval>>& groups) {
   for (const auto& [key, ranges] : groups) {
     if (is_data_loading(run, key)) return key;
   }
@@ -234,8 +234,8 @@ size_t pause_in_period(std::span<const Work> works, size_t period) {
 
 Steps steps_of_period(const Device& device) {
   const int32_t stream = main_stream(device);
-  std::vector<uint32_t> sequence;
-  std::vector<Work> works;
+  PagedVector<uint32_t> sequence;
+  PagedVector<Work> works;
   for (const Work& work : device.work) {
     if (work.kind == WorkKind::kCopy || work.track != stream) continue;
     sequence.push_back(work.name);

@@ -17,9 +17,10 @@ constexpr int64_t kMostUs = 86'400'000'000;
 
 }  // namespace
 
-Result<std::vector<PoolSample>> pool_samples(store::Connection& connection) {
+Result<std::vector<PoolSample>> pool_samples(store::OpenRun& open) {
   std::vector<PoolSample> samples;
-  NL_CHECK(connection.stream(kSamples, [&](const store::Chunk& chunk) -> Result<void> {
+  NL_TRY(store::Connection * connection, open.ask({"spans"}));
+  NL_CHECK(connection->stream(kSamples, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
       const PoolSample sample{chunk.int64s(0)[i], chunk.int64s(1)[i], chunk.int64s(2)[i]};
       const bool sound =

@@ -7,7 +7,7 @@
 #include "analyze/load/intervals.h"
 #include "base/known.h"
 #include "base/result.h"
-#include "store/engine.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 
@@ -18,7 +18,7 @@ struct PoolSample {
 };
 
 /// In the order of spans; empty if the source shows no pool.
-Result<std::vector<PoolSample>> pool_samples(store::Connection& connection);
+Result<std::vector<PoolSample>> pool_samples(store::OpenRun& open);
 
 /// run / (run + other) over the ops that start in the window.
 Known<double> parallel_efficiency(const std::vector<PoolSample>& samples, const IntervalSet& window);

@@ -4,12 +4,15 @@
 #include <cstring>
 
 #include "model/batch.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 namespace {
 
 using model::kNull;
-using store::Chunk;
+using model::TableId;
+using store::ColumnScan;
+using store::ColumnTexts;
 
 /// Ids of texts, fast for those that come again and again: a run has few names and many rows.
 class NameReader {
@@ -38,26 +41,6 @@ class NameReader {
   std::vector<uint32_t> seen_ = std::vector<uint32_t>(kPlaces, kNoRow);
 };
 
-/// Cells of an integer column of a chunk.
-template <class T>
-class Cells {
- public:
-  Cells(const T* values, const uint64_t* valid) : values_(values), valid_(valid) {}
-  bool is_null(size_t row) const { return valid_ != nullptr && (valid_[row / 64] >> (row % 64) & 1) == 0; }
-  T get(size_t row, T if_null) const { return is_null(row) ? if_null : values_[row]; }
-
- private:
-  const T* values_;
-  const uint64_t* valid_;
-};
-
-Cells<int64_t> int64s(const Chunk& chunk, size_t column) {
-  return {chunk.int64s(column), chunk.validity(column)};
-}
-Cells<int32_t> int32s(const Chunk& chunk, size_t column) {
-  return {chunk.int32s(column), chunk.validity(column)};
-}
-
 int64_t end_of(int64_t start, int64_t dur) {
   int64_t end = 0;
   return __builtin_add_overflow(start, dur, &end) ? INT64_MAX : end;
@@ -83,17 +66,41 @@ class KindReader {
   NameReader reader_{names_};
 };
 
-Result<void> load_tracks(store::Connection& connection, Timeline& run) {
-  return connection.stream("SELECT kind, device, rank FROM tracks", [&](const Chunk& chunk) -> Result<void> {
-    const auto devices = int32s(chunk, 1), ranks = int32s(chunk, 2);
-    for (size_t i = 0; i < chunk.size(); i++) {
+int64_t value_or(int64_t value, int64_t if_null) {
+  return value == kNull ? if_null : value;
+}
+
+/// Ids of the texts of a piece, each text looked up when its first row comes.
+template <class Read>
+class TextIds {
+ public:
+  TextIds(const ColumnTexts& column, Read read)
+      : column_(column), ids_(column.texts.size(), kNoRow), read_(std::move(read)) {}
+
+  uint32_t at(size_t row, uint32_t if_null) {
+    const uint32_t text = column_.rows[row];
+    if (text == ColumnTexts::kNone) return if_null;
+    if (ids_[text] == kNoRow) ids_[text] = read_(column_.texts[text]);
+    return ids_[text];
+  }
+
+ private:
+  const ColumnTexts& column_;
+  std::vector<uint32_t> ids_;
+  Read read_;
+};
+
+Result<void> load_tracks(store::OpenRun& open, Timeline& run) {
+  NL_TRY(ColumnScan scan, open.scan(TableId::tracks, {"kind", "device", "rank"}));
+  return scan.for_pieces([&] {
+    const auto &devices = scan.numbers(1), &ranks = scan.numbers(2);
+    for (size_t i = 0; i < scan.size(); i++) {
       Track track;
-      track.is_stream = !chunk.is_null(0, i) && chunk.text(0, i) == "stream";
-      if (!devices.is_null(i)) track.device = devices.get(i, 0);
-      if (!ranks.is_null(i)) track.rank = ranks.get(i, 0);
+      track.is_stream = scan.text(0, i) == "stream";
+      if (devices[i] != kNull) track.device = static_cast<int32_t>(devices[i]);
+      if (ranks[i] != kNull) track.rank = static_cast<int32_t>(ranks[i]);
       run.tracks.push_back(track);
     }
-    return {};
   });
 }
 
@@ -104,80 +111,99 @@ void reserve(Spans& spans, size_t rows) {
   spans.kind.reserve(rows);
 }
 
+void reserve(DeviceRows& rows, size_t count) {
+  for (auto* column : {&rows.start, &rows.end}) column->reserve(count);
+  for (auto* column : {&rows.name, &rows.launch, &rows.op}) column->reserve(count);
+  for (auto* column : {&rows.track, &rows.device}) column->reserve(count);
+}
+
 size_t rows_of(const store::RunFiles& files, const std::string& table) {
   const auto it = files.tables.find(table);
   return it == files.tables.end() ? 0 : static_cast<size_t>(it->second);
 }
 
-Result<void> load_spans(store::Connection& connection, const store::RunFiles& files, Timeline& run) {
-  NameReader names(run.names);
-  KindReader kinds;
+Result<void> load_span_columns(store::OpenRun& open, Timeline& run) {
+  NameReader reader(run.names);
+  KindReader kind_reader;
+  const auto id_of = [&](std::string_view text) { return reader.read(text); };
+  const auto kind_of = [&](std::string_view text) { return static_cast<uint32_t>(kind_reader.read(text)); };
   Spans& spans = run.spans;
-  reserve(spans, rows_of(files, "spans"));
-  const char* sql = "SELECT start_ns, dur_ns, track_id, kind, name, op_type FROM spans";
-  NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
-    const auto starts = int64s(chunk, 0), durs = int64s(chunk, 1);
-    const auto tracks = int32s(chunk, 2);
-    const auto kind = chunk.texts(3), name = chunk.texts(4), type = chunk.texts(5);
-    for (size_t i = 0; i < chunk.size(); i++) {
-      const int64_t start = starts.get(i, 0), dur = durs.get(i, 0);
+  NL_TRY(ColumnScan scan,
+         open.scan(TableId::spans, {"start_ns", "dur_ns", "track_id", "kind", "name", "op_type"}));
+  return scan.for_pieces([&] {
+    const auto &starts = scan.numbers(0), &durs = scan.numbers(1), &tracks = scan.numbers(2);
+    TextIds kinds(scan.texts(3), kind_of);
+    TextIds names(scan.texts(4), id_of), types(scan.texts(5), id_of);
+    constexpr auto kOther = static_cast<uint32_t>(model::SpanKind::other);
+    for (size_t i = 0; i < scan.size(); i++) {
+      const int64_t start = value_or(starts[i], 0);
       spans.start.push_back(start);
-      spans.end.push_back(end_of(start, std::max<int64_t>(dur, 0)));
-      spans.track.push_back(tracks.get(i, -1));
-      spans.kind.push_back(kind.is_null(i) ? model::SpanKind::other : kinds.read(kind[i]));
-      spans.name.push_back(names.read(name.is_null(i) ? std::string_view() : name[i]));
-      spans.op_type.push_back(type.is_null(i) ? spans.name.back() : names.read(type[i]));
+      spans.end.push_back(end_of(start, std::max<int64_t>(durs[i], 0)));
+      spans.track.push_back(static_cast<int32_t>(value_or(tracks[i], -1)));
+      spans.kind.push_back(static_cast<model::SpanKind>(kinds.at(i, kOther)));
+      uint32_t name = names.at(i, kNoRow);
+      if (name == kNoRow) name = reader.read({});
+      spans.name.push_back(name);
+      spans.op_type.push_back(types.at(i, name));
     }
-    return {};
-  }));
-  const char* tree = "SELECT parent_id, op_id FROM span_tree";
-  NL_CHECK(connection.stream(tree, [&](const Chunk& chunk) -> Result<void> {
-    const auto parents = int64s(chunk, 0), ops = int64s(chunk, 1);
-    for (size_t i = 0; i < chunk.size(); i++) {
-      spans.parent.push_back(row_or_none(parents.get(i, kNull)));
-      spans.op.push_back(row_or_none(ops.get(i, kNull)));
-    }
-    return {};
-  }));
-  return {};
+  });
 }
 
-Result<void> load_device_rows(store::Connection& connection, Timeline& run, const std::string& table,
-                              DeviceRows& rows, std::vector<int64_t>* bytes) {
-  NameReader names(run.names);
-  const std::string columns = bytes == nullptr ? "" : ", bytes";
-  const std::string sql = "SELECT start_ns, dur_ns, track_id, device, name" + columns + " FROM " + table;
-  NL_CHECK(connection.stream(sql, [&](const Chunk& chunk) -> Result<void> {
-    const auto starts = int64s(chunk, 0), durs = int64s(chunk, 1);
-    const auto tracks = int32s(chunk, 2), devices = int32s(chunk, 3);
-    const auto name = chunk.texts(4);
-    for (size_t i = 0; i < chunk.size(); i++) {
-      const bool timed = !starts.is_null(i) && durs.get(i, -1) >= 0;
-      const int64_t start = starts.get(i, 0);
-      rows.start.push_back(start);
-      rows.end.push_back(timed ? end_of(start, durs.get(i, 0)) : start - 1);
-      rows.track.push_back(tracks.get(i, -1));
-      rows.device.push_back(devices.get(i, kNoDevice));
-      rows.name.push_back(names.read(name.is_null(i) ? std::string_view() : name[i]));
-      if (bytes != nullptr) bytes->push_back(int64s(chunk, 5).get(i, kNull));
-    }
-    return {};
-  }));
-  const std::string links = table == "kernels" ? "kernel_links" : "copy_links";
-  return connection.stream("SELECT launch_span_id, op_id FROM " + links,
-                           [&](const Chunk& chunk) -> Result<void> {
-                             const auto launches = int64s(chunk, 0), ops = int64s(chunk, 1);
-                             for (size_t i = 0; i < chunk.size(); i++) {
-                               rows.launch.push_back(row_or_none(launches.get(i, kNull)));
-                               rows.op.push_back(row_or_none(ops.get(i, kNull)));
-                             }
-                             return {};
-                           });
+/// Rows of a table that points at spans: two columns of links.
+Result<void> load_links(store::OpenRun& open, TableId table, std::initializer_list<std::string_view> columns,
+                        PagedVector<uint32_t>& first, PagedVector<uint32_t>& second) {
+  NL_TRY(ColumnScan scan, open.scan(table, columns));
+  return scan.for_pieces([&] {
+    for (const int64_t row : scan.numbers(0)) first.push_back(row_or_none(row));
+    for (const int64_t row : scan.numbers(1)) second.push_back(row_or_none(row));
+  });
+}
+
+Result<void> load_spans(store::OpenRun& open, Timeline& run) {
+  reserve(run.spans, rows_of(open.files(), "spans"));
+  NL_CHECK(load_span_columns(open, run));
+  return load_links(open, TableId::span_tree, {"parent_id", "op_id"}, run.spans.parent, run.spans.op);
+}
+
+/// `bytes`: of copies.
+void add_device_rows(ColumnScan& scan, NameReader& reader, DeviceRows& rows, PagedVector<int64_t>* bytes) {
+  const auto &starts = scan.numbers(0), &durs = scan.numbers(1), &tracks = scan.numbers(2),
+             &devices = scan.numbers(3);
+  TextIds names(scan.texts(4), [&](std::string_view text) { return reader.read(text); });
+  for (size_t i = 0; i < scan.size(); i++) {
+    const bool timed = starts[i] != kNull && durs[i] >= 0;
+    const int64_t start = value_or(starts[i], 0);
+    rows.start.push_back(start);
+    rows.end.push_back(timed ? end_of(start, durs[i]) : start - 1);
+    rows.track.push_back(static_cast<int32_t>(value_or(tracks[i], -1)));
+    rows.device.push_back(static_cast<int32_t>(value_or(devices[i], kNoDevice)));
+    const uint32_t name = names.at(i, kNoRow);
+    rows.name.push_back(name == kNoRow ? reader.read({}) : name);
+    if (bytes != nullptr) bytes->push_back(scan.numbers(5)[i]);
+  }
+}
+
+Result<void> load_kernels(store::OpenRun& open, Timeline& run) {
+  NameReader reader(run.names);
+  NL_TRY(ColumnScan scan, open.scan(TableId::kernels, {"start_ns", "dur_ns", "track_id", "device", "name"}));
+  reserve(run.kernels, rows_of(open.files(), "kernels"));
+  NL_CHECK(scan.for_pieces([&] { add_device_rows(scan, reader, run.kernels, nullptr); }));
+  return load_links(open, TableId::kernel_links, {"launch_span_id", "op_id"}, run.kernels.launch,
+                    run.kernels.op);
+}
+
+Result<void> load_copies(store::OpenRun& open, Timeline& run) {
+  NameReader reader(run.names);
+  NL_TRY(ColumnScan scan,
+         open.scan(TableId::copies, {"start_ns", "dur_ns", "track_id", "device", "name", "bytes"}));
+  reserve(run.copies, rows_of(open.files(), "copies"));
+  NL_CHECK(scan.for_pieces([&] { add_device_rows(scan, reader, run.copies, &run.copy_bytes); }));
+  return load_links(open, TableId::copy_links, {"launch_span_id", "op_id"}, run.copies.launch, run.copies.op);
 }
 
 /// Derived columns of a table without rows have no file; otherwise both must be of one length. What points at
 /// no span points nowhere.
-Result<void> check_links(size_t facts, size_t spans, std::vector<uint32_t>& links, const std::string& table) {
+Result<void> check_links(size_t facts, size_t spans, PagedVector<uint32_t>& links, const std::string& table) {
   if (links.empty()) links.assign(facts, kNoRow);
   if (links.size() != facts) {
     return Error{ErrorCode::kInternal,
@@ -235,20 +261,21 @@ uint32_t Names::add(std::string_view text) {
   return it->second;
 }
 
-Result<Timeline> load_timeline(store::Connection& connection, const store::RunFiles& files) {
-  constexpr int64_t kMostRows = 100'000'000;
+Result<Timeline> load_timeline(store::OpenRun& open) {
+  const store::RunFiles& files = open.files();
+  constexpr int64_t kMostRows = kNoRow - 1;
   for (const auto& [table, rows] : files.tables) {
     if (rows > kMostRows) {
       return Error{ErrorCode::kLimit,
                    "table " + table + " has too many rows to analyse: " + std::to_string(rows),
-                   "at most 100,000,000"};
+                   "at most 4,294,967,294"};
     }
   }
   Timeline run;
-  NL_CHECK(load_tracks(connection, run));
-  NL_CHECK(load_spans(connection, files, run));
-  NL_CHECK(load_device_rows(connection, run, "kernels", run.kernels, nullptr));
-  NL_CHECK(load_device_rows(connection, run, "copies", run.copies, &run.copy_bytes));
+  NL_CHECK(load_tracks(open, run));
+  NL_CHECK(load_spans(open, run));
+  NL_CHECK(load_kernels(open, run));
+  NL_CHECK(load_copies(open, run));
   const size_t spans = run.spans.size();
   for (auto* links : {&run.spans.parent, &run.spans.op}) NL_CHECK(check_links(spans, spans, *links, "spans"));
   for (auto* rows : {&run.kernels, &run.copies}) {

@@ -1,6 +1,6 @@
 #pragma once
-// Timeline: the columns of a run that the analysis needs, in memory, at about 40 bytes per row. Row n of a
-// table here is row n of its file. Times are on the common clock.
+// Timeline: the columns of a run that the analysis needs, about 40 bytes per row, maybe more than memory. Row
+// n of a table here is row n of its file. Times are on the common clock.
 
 #include <cstdint>
 #include <limits>
@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "analyze/load/intervals.h"
+#include "base/paged_vector.h"
 #include "base/result.h"
 #include "model/tables.h"
-#include "store/engine.h"
-#include "store/run_views.h"
+
+namespace nl::store {
+class OpenRun;
+}
 
 namespace nl::analyze {
 
@@ -43,25 +46,25 @@ struct Track {
 };
 
 struct Spans {
-  std::vector<int64_t> start, end;  ///< end = start where there is no duration
-  std::vector<uint32_t> name;
-  std::vector<uint32_t> op_type;  ///< name of its type, where the source has another than the op's own
-  std::vector<uint32_t> parent;   ///< kNoRow at the top
-  std::vector<uint32_t> op;       ///< innermost op at or around it
-  std::vector<int32_t> track;
-  std::vector<model::SpanKind> kind;
+  PagedVector<int64_t> start, end;  ///< end = start where there is no duration
+  PagedVector<uint32_t> name;
+  PagedVector<uint32_t> op_type;  ///< name of its type, where the source has another than the op's own
+  PagedVector<uint32_t> parent;   ///< kNoRow at the top
+  PagedVector<uint32_t> op;       ///< innermost op at or around it
+  PagedVector<int32_t> track;
+  PagedVector<model::SpanKind> kind;
   size_t size() const { return start.size(); }
   Interval interval(size_t span) const { return {start[span], end[span]}; }
 };
 
 /// Kernels, copies, or spans of a device. Rows without timing have end < start.
 struct DeviceRows {
-  std::vector<int64_t> start, end;
-  std::vector<uint32_t> name;
-  std::vector<uint32_t> launch;  ///< span of the launch call
-  std::vector<uint32_t> op;      ///< innermost op around it
-  std::vector<int32_t> track;
-  std::vector<int32_t> device;  ///< kNoDevice where the source does not say
+  PagedVector<int64_t> start, end;
+  PagedVector<uint32_t> name;
+  PagedVector<uint32_t> launch;  ///< span of the launch call
+  PagedVector<uint32_t> op;      ///< innermost op around it
+  PagedVector<int32_t> track;
+  PagedVector<int32_t> device;  ///< kNoDevice where the source does not say
   size_t size() const { return start.size(); }
   bool timed(size_t row) const { return end[row] >= start[row]; }
 };
@@ -74,12 +77,12 @@ struct Timeline {
   Spans spans;
   DeviceRows kernels;
   DeviceRows copies;
-  std::vector<int64_t> copy_bytes;  ///< model::kNull where unknown
+  PagedVector<int64_t> copy_bytes;  ///< model::kNull where unknown
   Interval capture;  ///< from the first start to the last end of all spans, kernels and copies; of a slice:
                      ///< its part
 };
 
 /// bad_input if the times of the run span more than 146 years.
-Result<Timeline> load_timeline(store::Connection& connection, const store::RunFiles& files);
+Result<Timeline> load_timeline(store::OpenRun& open);
 
 }  // namespace nl::analyze

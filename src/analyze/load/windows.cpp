@@ -30,7 +30,7 @@ std::vector<PhaseRange> find_phases(const Timeline& run, const PhaseNames& names
 
 /// The steps of that phase, which lie where their device work ran; else the ranges of the host.
 IntervalSet of_phase(const Windows& windows, Phase phase) {
-  std::vector<Interval> ranges;
+  PagedVector<Interval> ranges;
   for (const Step& step : windows.steps.list) {
     if (step.phase == phase) ranges.push_back(step.time);
   }
@@ -42,7 +42,7 @@ IntervalSet of_phase(const Windows& windows, Phase phase) {
 }
 
 IntervalSet of_annotation(const Timeline& run, std::string_view name) {
-  std::vector<Interval> ranges;
+  PagedVector<Interval> ranges;
   for (size_t i = 0; i < run.spans.size(); i++) {
     const bool mark = run.spans.kind[i] == SpanKind::annotation || run.spans.kind[i] == SpanKind::op;
     if (mark && run.names[run.spans.name[i]] == name) ranges.push_back(run.spans.interval(i));
@@ -52,7 +52,7 @@ IntervalSet of_annotation(const Timeline& run, std::string_view name) {
 
 /// Parts outside may lie inside of its time: what ran between iterations that were measured one by one.
 IntervalSet steady_window(const Steady& steady) {
-  std::vector<Interval> outside;
+  PagedVector<Interval> outside;
   outside.reserve(steady.outside.size());
   for (const OutsidePart& part : steady.outside) outside.push_back(part.time);
   return subtract(union_of({steady.time}), union_of(std::move(outside)));

@@ -400,6 +400,7 @@ class KeptKernels {
     for (const CountedLaunch& launch : launches) times[key_of(launch)] += launch.ns.value_or(0);
     if (times.size() <= kMost) return;
     std::vector<std::pair<int64_t, KernelKey>> by_time;
+    by_time.reserve(times.size());
     for (const auto& [key, ns] : times) by_time.emplace_back(-ns, key);
     std::sort(by_time.begin(), by_time.end());
     for (size_t i = 0; i < kMost; i++) kept_.insert(by_time[i].second);
@@ -442,6 +443,7 @@ class Reader {
   /// By time, then by name.
   std::vector<const Sums*> kernels() const {
     std::vector<const Sums*> sorted;
+    sorted.reserve(kernels_.size());
     for (const auto& [key, sums] : kernels_) sorted.push_back(&sums);
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const Sums* a, const Sums* b) { return a->replay_ns > b->replay_ns; });
@@ -545,6 +547,7 @@ std::vector<CountedDevice> devices_of(const PeaksByDevice& by_device) {
 
 std::vector<CountedKernel> rows_of(const std::vector<const Sums*>& kernels, const Rows& rows) {
   std::vector<CountedKernel> out;
+  out.reserve(kernels.size());
   for (const Sums* sums : kernels) out.push_back(rows.row(*sums));
   return out;
 }
@@ -562,10 +565,11 @@ void set_kernels(std::vector<CountedKernel> kernels, int64_t top, CountersAnswer
 
 }  // namespace
 
-Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connection,
-                                                      const store::RunFiles& files, const json& hardware,
+Result<std::optional<CountersAnswer>> launch_counters(store::OpenRun& open, const json& hardware,
                                                       const PeakTable& peaks, int64_t top) {
-  if (!files.tables.contains("profiled_launches")) return std::optional<CountersAnswer>();
+  if (!open.has("profiled_launches")) return std::optional<CountersAnswer>();
+  NL_TRY(store::Connection * asked, open.ask({"profiled_launches", "kernel_metrics", "kernel_advice"}));
+  store::Connection& connection = *asked;
   NL_TRY(const CounterNames* const built_in, CounterNames::shared());
   const CounterNames& names = *built_in;
   NL_TRY(const Taxonomy* const taxonomy, Taxonomy::shared());
@@ -586,12 +590,12 @@ Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connect
   NL_CHECK(reader.read(connection));
   const Rows rows(std::move(by_device), answer.replay_ns);
   std::vector<CountedKernel> kernels = rows_of(reader.kernels(), rows);
-  NL_TRY(const auto stall_rules, read_stall_rules(connection, files, kernels));
+  NL_TRY(const auto stall_rules, read_stall_rules(connection, open.files(), kernels));
   answer.diagnosis = diagnose_kernels(kernels, {*taxonomy, stall_rules, fused});
   set_kernels(std::move(kernels), top, answer);
   for (const auto& [launch, sums] : reader.top_launches())
     answer.top_launches.push_back({rows.row(sums), launch.id, launch.source_id});
-  NL_TRY(answer.advice, read_advice(connection, files, top));
+  NL_TRY(answer.advice, read_advice(connection, open.files(), top));
   return std::optional(std::move(answer));
 }
 

@@ -9,15 +9,12 @@
 #include "analyze/roofline/device_peaks.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "store/engine.h"
-#include "store/run_views.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 
 /// Nothing without profiled launches. `hardware` is that of run.json.
-Result<std::optional<CountersAnswer>> launch_counters(store::Connection& connection,
-                                                      const store::RunFiles& files,
-                                                      const nlohmann::json& hardware, const PeakTable& peaks,
-                                                      int64_t top);
+Result<std::optional<CountersAnswer>> launch_counters(store::OpenRun& open, const nlohmann::json& hardware,
+                                                      const PeakTable& peaks, int64_t top);
 
 }  // namespace nl::analyze

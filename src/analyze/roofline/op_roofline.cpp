@@ -5,51 +5,69 @@
 #include <cmath>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 
 #include "analyze/roofline/roofline.h"
 #include "analyze/time/attribution.h"
-#include "analyze/time/row_places.h"
 #include "base/call_control.h"
+#include "model/batch.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 namespace {
 
 /// Kernels of one op.
 struct OpWork {
+  uint32_t span = kNoRow;
   int64_t first_start = INT64_MAX;
   int64_t kernel_ns = 0;
   std::vector<uint32_t> kernels;  ///< names, each once
 };
 
-/// An op has few kernels as a rule, which are looked through; of one with more than that, the others are
-/// looked up.
-bool is_new_kernel(const OpWork& op, const Work& work, std::set<std::pair<uint32_t, uint32_t>>& known) {
-  constexpr size_t kFew = 32;
-  const auto few = op.kernels.begin() + static_cast<ptrdiff_t>(std::min(kFew, op.kernels.size()));
-  if (std::find(op.kernels.begin(), few, work.name) != few) return false;
-  return op.kernels.size() < kFew || known.emplace(work.op, work.name).second;
-}
-
-/// In the order of spans, so that sums come out the same everywhere.
-std::vector<std::pair<uint32_t, OpWork>> work_of_ops(const Device& device, size_t spans) {
-  std::vector<std::pair<uint32_t, OpWork>> ops;
-  RowPlaces place(spans, device.work.size());
-  std::set<std::pair<uint32_t, uint32_t>> known;  // op and kernel of ops with many kernels
-  for (const Work& work : device.work) {
-    if (work.op == kNoRow || work.kind == WorkKind::kCopy) continue;
-    uint32_t& at = place[work.op];
-    if (at == kNoRow) {
-      at = static_cast<uint32_t>(ops.size());
-      ops.emplace_back(work.op, OpWork{});
-    }
-    OpWork& op = ops[at].second;
-    op.first_start = std::min(op.first_start, work.start);
-    op.kernel_ns += work.end - work.start;
-    if (is_new_kernel(op, work, known)) op.kernels.push_back(work.name);
+/// Puts the kernels of an op together. An op has few as a rule, which are looked through; of one with more
+/// than that, the others are looked up.
+class OpGathering {
+ public:
+  void begin(uint32_t span) {
+    op_ = {span, INT64_MAX, 0, std::move(op_.kernels)};
+    op_.kernels.clear();
+    many_.clear();
   }
-  std::sort(ops.begin(), ops.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return ops;
+  void add(const Work& work) {
+    op_.first_start = std::min(op_.first_start, work.start);
+    op_.kernel_ns += work.end - work.start;
+    if (is_new(work.name)) op_.kernels.push_back(work.name);
+  }
+  const OpWork& op() const { return op_; }
+
+ private:
+  static constexpr size_t kFew = 32;
+
+  bool is_new(uint32_t name) {
+    const auto few = op_.kernels.begin() + static_cast<ptrdiff_t>(std::min(kFew, op_.kernels.size()));
+    if (std::find(op_.kernels.begin(), few, name) != few) return false;
+    return op_.kernels.size() < kFew || many_.insert(name).second;
+  }
+
+  OpWork op_;
+  std::set<uint32_t> many_;
+};
+
+/// Calls each(OpWork) in the order of spans, so that sums come out the same everywhere.
+template <class Each>
+void for_work_of_ops(const Device& device, Each&& each) {
+  PagedVector<std::pair<uint32_t, uint32_t>> order;  // op and place of the work
+  for (size_t i = 0; i < device.work.size(); i++) {
+    const Work& work = device.work[i];
+    if (work.op != kNoRow && work.kind != WorkKind::kCopy)
+      order.emplace_back(work.op, static_cast<uint32_t>(i));
+  }
+  if (!std::is_sorted(order.begin(), order.end())) std::sort(order.begin(), order.end());
+  OpGathering gathering;
+  for (size_t i = 0; i < order.size(); i++) {
+    if (i == 0 || order[i].first != order[i - 1].first) gathering.begin(order[i].first);
+    gathering.add(device.work[order[i].second]);
+    if (i + 1 == order.size() || order[i + 1].first != order[i].first) each(gathering.op());
+  }
 }
 
 std::string joined_names(const Timeline& run, const std::vector<uint32_t>& names) {
@@ -225,6 +243,7 @@ std::map<std::string, int64_t> largest_reasons(const std::map<std::string, int64
   constexpr size_t kMostReasons = 1000;
   if (all.size() <= kMostReasons) return all;
   std::vector<std::pair<int64_t, std::string_view>> by_time;
+  by_time.reserve(all.size());
   for (const auto& [reason, ns] : all) by_time.emplace_back(-ns, reason);
   std::sort(by_time.begin(), by_time.end());
   std::map<std::string, int64_t> out;
@@ -253,40 +272,55 @@ void set_roof_metrics(MetricSet& metrics, const Totals& sum) {
   metrics.set(Metric::memory_bound_time, Known<double>(sum.memory_bound_ns));
 }
 
+Result<bool> has_shapes(store::OpenRun& open) {
+  bool any = false;
+  NL_TRY(store::ColumnScan scan, open.scan(model::TableId::spans, {"shapes"}));
+  while (!any) {
+    NL_TRY(const bool more, scan.next());
+    if (!more) break;
+    any = !scan.texts(0).texts.empty();
+  }
+  return any;
+}
+
 }  // namespace
 
-Result<OpArguments> load_op_arguments(store::Connection& connection, const PreparedRun& run) {
+Result<OpArguments> load_op_arguments(store::OpenRun& open, const PreparedRun& run) {
   const Spans& spans = run.timeline.spans;
+  OpArguments arguments;
+  PagedVector<uint32_t>* columns[] = {&arguments.shapes, &arguments.dtypes, &arguments.strides,
+                                      &arguments.inputs};
+  NL_TRY(const bool any, has_shapes(open));
+  if (!any) return arguments;
   const std::vector<bool> wanted = ops_with_work(run),
                           backward = names_with(run.timeline, "ConvolutionBackward");
-  OpArguments arguments;
-  std::vector<uint32_t>* columns[] = {&arguments.shapes, &arguments.dtypes, &arguments.strides,
-                                      &arguments.inputs};
   for (auto* column : columns) column->assign(spans.size(), kNoRow);
   arguments.backward_shapes.assign(spans.size(), kNoRow);
-  std::unordered_map<int64_t, uint32_t> backward_of;
-  std::vector<std::pair<uint32_t, int64_t>> forward;  // spans and their sequence numbers
-  NL_TRY(const int64_t any,
-         connection.integer("SELECT count(*) FROM (SELECT 1 FROM spans WHERE shapes IS NOT NULL LIMIT 1)"));
-  if (any == 0) return arguments;
+  PagedVector<std::pair<int64_t, uint32_t>> backward_of;  // sequence numbers and shapes
+  PagedVector<std::pair<uint32_t, int64_t>> forward;      // spans and their sequence numbers
   uint32_t row = 0;
-  NL_CHECK(connection.stream(
-      "SELECT shapes, dtypes, strides, inputs, sequence_number FROM spans",
-      [&](const store::Chunk& chunk) -> Result<void> {
-        for (size_t i = 0; i < chunk.size() && row < spans.size(); i++, row++) {
-          const bool is_backward = backward[spans.name[row]] && !chunk.is_null(4, i) && !chunk.is_null(0, i);
-          if (is_backward) backward_of.emplace(chunk.int64s(4)[i], arguments.texts.add(chunk.text(0, i)));
-          if (!wanted[row]) continue;
-          for (size_t c = 0; c < 4; c++) {
-            if (!chunk.is_null(c, i)) (*columns[c])[row] = arguments.texts.add(chunk.text(c, i));
-          }
-          if (!chunk.is_null(4, i)) forward.emplace_back(row, chunk.int64s(4)[i]);
-        }
-        return {};
-      }));
+  NL_TRY(store::ColumnScan scan,
+         open.scan(model::TableId::spans, {"shapes", "dtypes", "strides", "inputs", "sequence_number"}));
+  NL_CHECK(scan.for_pieces([&] {
+    const auto& numbers = scan.numbers(4);
+    for (size_t i = 0; i < scan.size() && row < spans.size(); i++, row++) {
+      const bool is_numbered = numbers[i] != model::kNull;
+      if (backward[spans.name[row]] && is_numbered && scan.has_text(0, i))
+        backward_of.emplace_back(numbers[i], arguments.texts.add(scan.text(0, i)));
+      if (!wanted[row]) continue;
+      for (size_t c = 0; c < 4; c++) {
+        if (scan.has_text(c, i)) (*columns[c])[row] = arguments.texts.add(scan.text(c, i));
+      }
+      if (is_numbered) forward.emplace_back(row, numbers[i]);
+    }
+  }));
+  const auto by_number = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (!std::is_sorted(backward_of.begin(), backward_of.end(), by_number))
+    std::stable_sort(backward_of.begin(), backward_of.end(), by_number);  // the first of a number counts
   for (const auto& [span, number] : forward) {
-    if (const auto it = backward_of.find(number); it != backward_of.end())
-      arguments.backward_shapes[span] = it->second;
+    const std::pair<int64_t, uint32_t> first{number, 0};
+    const auto it = std::lower_bound(backward_of.begin(), backward_of.end(), first, by_number);
+    if (it != backward_of.end() && it->first == number) arguments.backward_shapes[span] = it->second;
   }
   return arguments;
 }
@@ -300,18 +334,19 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
   Models models(run, arguments);
   std::map<std::pair<uint32_t, std::string>, RooflineRow> rows;
   CancelPoll poll;
-  for (const auto& [span, work] : work_of_ops(device, run.timeline.spans.size())) {
+  for_work_of_ops(device, [&](const OpWork& work) {
     poll();
-    if (!contains(window, work.first_start)) continue;
+    const uint32_t span = work.span;
+    if (!contains(window, work.first_start)) return;
     if (no_shapes) {
       table.without_model["no shapes in the source"] += work.kernel_ns;
-      continue;
+      return;
     }
     const uint32_t name = run.timeline.spans.name[span];
     const Known<OpModel>& model = models.of(span);
     if (!model) {
       table.without_model[model.reason()] += work.kernel_ns;
-      continue;
+      return;
     }
     const std::string kernel = joined_names(run.timeline, work.kernels);
     const std::string dtype = compute_dtype(model->dtype, kernel);
@@ -323,7 +358,7 @@ RooflineTable op_roofline(const PreparedRun& run, const OpArguments& arguments, 
     const uint32_t shapes = arguments.shapes[span];
     if (shapes != kNoRow && has_ragged_size(arguments.texts[shapes])) row.ragged_ns += work.kernel_ns;
     table.modelled_ns += work.kernel_ns;
-  }
+  });
   for (auto& [key, row] : rows) table.rows.push_back(std::move(row));
   std::sort(table.rows.begin(), table.rows.end(), [](const RooflineRow& a, const RooflineRow& b) {
     return std::tie(b.kernel_ns, a.name, a.dtype) < std::tie(a.kernel_ns, b.name, b.dtype);

@@ -17,11 +17,11 @@ namespace nl::analyze {
 /// What the source says of the arguments of each op that launched device work; texts by number.
 struct OpArguments {
   Names texts;
-  std::vector<uint32_t> shapes, dtypes, strides, inputs;  ///< by span; kNoRow where there is none
+  PagedVector<uint32_t> shapes, dtypes, strides, inputs;  ///< by span; kNoRow where there is none
   /// By span: shapes of the backward op of a convolution, the first of which is that of its result.
-  std::vector<uint32_t> backward_shapes;
+  PagedVector<uint32_t> backward_shapes;
 };
-Result<OpArguments> load_op_arguments(store::Connection& connection, const PreparedRun& run);
+Result<OpArguments> load_op_arguments(store::OpenRun& open, const PreparedRun& run);
 
 /// All calls of one op with one dtype together.
 struct RooflineRow {

@@ -150,7 +150,7 @@ class RangeLint {
   int32_t track_ = -1;
   int64_t ranges_ = 0;
   std::map<std::string, int64_t> known_, unknown_;
-  std::vector<Interval> covered_;
+  PagedVector<Interval> covered_;
   Fault unclosed_{"unbalanced", "begun but not ended, or ended but not begun"};
   Fault unnamed_{"unnamed", "the name is empty"};
   Fault crossing_{"crossing", "ends after the range around it, so that the two do not nest"};

@@ -343,7 +343,7 @@ std::vector<std::string> expressions_in(const RuleText& text) {
   return expressions;
 }
 
-Result<std::vector<RuleReading>> read_rules(store::Connection& connection,
+Result<std::vector<RuleReading>> read_rules(const ExpressionParser& parser,
                                             const std::vector<RuleText>& texts) {
   std::vector<Draft> drafts;
   drafts.reserve(texts.size());
@@ -352,7 +352,7 @@ Result<std::vector<RuleReading>> read_rules(store::Connection& connection,
     drafts.emplace_back(text).read();
     for (const auto& pending : drafts.back().pending()) expressions.push_back(pending.text);
   }
-  NL_TRY(auto read, read_expressions(connection, expressions));
+  NL_TRY(auto read, read_expressions(parser, expressions));
   std::vector<RuleReading> readings;
   size_t next = 0;
   for (auto& draft : drafts) {

@@ -83,8 +83,8 @@ struct RuleReading {
 
 inline constexpr int64_t kMaxRuleBytes = int64_t{64} * 1024;
 
-/// One reading for each text. The connection parses the expressions of all of them at once.
-Result<std::vector<RuleReading>> read_rules(store::Connection& connection,
+/// One reading for each text. The parser reads the expressions of all of them at once.
+Result<std::vector<RuleReading>> read_rules(const ExpressionParser& parser,
                                             const std::vector<RuleText>& texts);
 
 /// The expressions in a rule, as they stand there.

@@ -534,7 +534,7 @@ std::string expression_lines(const Expression& expression) {
   return lines;
 }
 
-Result<std::vector<ReadExpression>> read_expressions(store::Connection& connection,
+Result<std::vector<ReadExpression>> read_expressions(const ExpressionParser& parser,
                                                      const std::vector<std::string>& texts) {
   std::vector<ReadExpression> all;
   std::vector<std::string> unknown;
@@ -547,12 +547,12 @@ Result<std::vector<ReadExpression>> read_expressions(store::Connection& connecti
     }
     all.emplace_back(expression ? std::move(*expression) : Expression());
   }
-  NL_TRY(auto parsed, parse_expressions(connection, unknown));
+  NL_TRY(auto parsed, parse_expressions(parser, unknown));
   for (size_t i = 0; i < places.size(); i++) all[places[i]] = std::move(parsed[i]);
   return all;
 }
 
-Result<std::vector<ReadExpression>> parse_expressions(store::Connection& connection,
+Result<std::vector<ReadExpression>> parse_expressions(const ExpressionParser& parser,
                                                       const std::vector<std::string>& texts) {
   std::vector<ReadExpression> all(texts.size(), ExpressionFault{"not read"});
   std::map<std::string_view, std::vector<size_t>> places;  // rules repeat many expressions
@@ -566,7 +566,8 @@ Result<std::vector<ReadExpression>> parse_expressions(store::Connection& connect
   if (places.empty()) return all;
   std::vector<std::string> sent;
   for (const auto& [text, at] : places) sent.emplace_back(text);
-  NL_CHECK(connection.stream(parse_statement(sent), [&](const store::Chunk& chunk) -> Result<void> {
+  NL_TRY(store::Connection * connection, parser.connection());
+  NL_CHECK(connection->stream(parse_statement(sent), [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t row = 0; row < chunk.size(); row++) {
       const std::string& text = sent[static_cast<size_t>(chunk.int64s(0)[row])];
       const ReadExpression read = read_one(text, chunk.text(1, row));

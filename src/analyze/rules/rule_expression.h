@@ -8,6 +8,7 @@
 // ever executed there. Any other SQL is refused by name. An Expression is a value: evaluating it is a pure
 // function.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -86,13 +87,26 @@ using ReadExpression = std::variant<Expression, ExpressionFault>;
 
 inline constexpr size_t kMaxExpressionBytes = 4096;
 
+/// Whose parser reads the expressions that were not parsed before the build. Nearly always all were, so an
+/// engine may be asked for only then.
+class ExpressionParser {
+ public:
+  ExpressionParser(store::Connection& connection)  // NOLINT(google-explicit-constructor): it is one
+      : ask_([&connection] { return Result<store::Connection*>(&connection); }) {}
+  explicit ExpressionParser(std::function<Result<store::Connection*>()> ask) : ask_(std::move(ask)) {}
+  Result<store::Connection*> connection() const { return ask_(); }
+
+ private:
+  std::function<Result<store::Connection*>()> ask_;
+};
+
 /// One result for each text. All texts go through the parser in one statement, since a statement costs more
 /// than an expression.
 /// Those of the built-in rules were parsed before the build (data/parsed.txt).
-Result<std::vector<ReadExpression>> read_expressions(store::Connection& connection,
+Result<std::vector<ReadExpression>> read_expressions(const ExpressionParser& parser,
                                                      const std::vector<std::string>& texts);
 /// The same, whatever was parsed before: asks the engine for each of them.
-Result<std::vector<ReadExpression>> parse_expressions(store::Connection& connection,
+Result<std::vector<ReadExpression>> parse_expressions(const ExpressionParser& parser,
                                                       const std::vector<std::string>& texts);
 
 /// The lines of an expression in data/parsed.txt.

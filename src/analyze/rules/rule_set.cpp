@@ -59,8 +59,8 @@ Result<void> add_rules(RuleSet& set, std::vector<Rule> rules) {
   return {};
 }
 
-Result<std::vector<Rule>> rules_of(store::Connection& connection, const std::vector<RuleText>& texts) {
-  NL_TRY(auto readings, read_rules(connection, texts));
+Result<std::vector<Rule>> rules_of(const ExpressionParser& parser, const std::vector<RuleText>& texts) {
+  NL_TRY(auto readings, read_rules(parser, texts));
   std::vector<Rule> rules;
   for (size_t i = 0; i < texts.size(); i++) {
     if (!readings[i].rule) return rule_error(texts[i].name, readings[i].faults.front());
@@ -69,13 +69,13 @@ Result<std::vector<Rule>> rules_of(store::Connection& connection, const std::vec
   return rules;
 }
 
-/// Read once a process, with the first connection that comes by.
-Result<std::vector<Rule>> built_in_rules(store::Connection& connection) {
+/// Read once a process, with the first parser that comes by.
+Result<std::vector<Rule>> built_in_rules(const ExpressionParser& parser) {
   static std::mutex mutex;
   static std::optional<std::vector<Rule>> known;
   const std::lock_guard lock(mutex);
   if (!known) {
-    NL_TRY(auto rules, rules_of(connection, built_in_rule_texts()));
+    NL_TRY(auto rules, rules_of(parser, built_in_rule_texts()));
     NL_TRY(const auto proofs, built_in_proofs());
     for (Rule& rule : rules) {
       rule.origin = kBuiltIn;
@@ -106,13 +106,13 @@ Result<RuleText> read_rule_file(const std::string& path) {
   return RuleText{path, std::move(text)};
 }
 
-Result<RuleSet> load_rules(store::Connection& connection, const std::vector<std::string>& folders) {
+Result<RuleSet> load_rules(const ExpressionParser& parser, const std::vector<std::string>& folders) {
   RuleSet set;
-  NL_TRY(auto built_in, built_in_rules(connection));
+  NL_TRY(auto built_in, built_in_rules(parser));
   NL_CHECK(add_rules(set, std::move(built_in)));
   for (const auto& folder : folders) {
     NL_TRY(const auto texts, folder_texts(folder));
-    NL_TRY(auto rules, rules_of(connection, texts));
+    NL_TRY(auto rules, rules_of(parser, texts));
     NL_CHECK(add_rules(set, std::move(rules)));
   }
   std::sort(set.rules.begin(), set.rules.end(), [](const Rule& a, const Rule& b) { return a.id < b.id; });

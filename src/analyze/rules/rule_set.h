@@ -32,7 +32,7 @@ inline constexpr char kBuiltIn[] = "built-in";
 /// with file and line.
 std::vector<RuleText> built_in_rule_texts();
 
-Result<RuleSet> load_rules(store::Connection& connection, const std::vector<std::string>& folders);
+Result<RuleSet> load_rules(const ExpressionParser& parser, const std::vector<std::string>& folders);
 
 /// A rule file of at most 64 KiB.
 Result<RuleText> read_rule_file(const std::string& path);

@@ -7,6 +7,7 @@
 #include "analyze/load/host_calls.h"
 #include "analyze/load/module_paths.h"
 #include "analyze/time/row_places.h"
+#include "analyze/time/seen_spans.h"
 
 namespace nl::analyze {
 namespace {
@@ -33,7 +34,7 @@ class ExposureSweep {
 
   template <class Give>
   void run(Give&& give) {
-    std::vector<uint32_t> ends = by_end();
+    PagedVector<uint32_t> ends = by_end();
     size_t starts = 0, ended = 0;
     const auto& work = device_.work;
     while (ended < ends.size()) {
@@ -48,8 +49,8 @@ class ExposureSweep {
   }
 
  private:
-  std::vector<uint32_t> by_end() const {
-    std::vector<uint32_t> order(device_.work.size());
+  PagedVector<uint32_t> by_end() const {
+    PagedVector<uint32_t> order(device_.work.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = static_cast<uint32_t>(i);
     const auto before = [&](uint32_t a, uint32_t b) {
       return std::tie(device_.work[a].end, a) < std::tie(device_.work[b].end, b);
@@ -94,20 +95,6 @@ class RowsByOp {
   RowPlaces place_;
   std::map<std::tuple<size_t, uint32_t, uint32_t>, uint32_t> odd_;
   std::vector<Row> rows_;
-};
-
-/// Counts each span once.
-class SeenSpans {
- public:
-  explicit SeenSpans(size_t spans) : seen_(spans) {}
-  bool is_new(uint32_t span) {
-    if (seen_[span]) return false;
-    seen_[span] = true;
-    return true;
-  }
-
- private:
-  std::vector<bool> seen_;
 };
 
 /// Order of rows of one name.
@@ -200,7 +187,7 @@ std::vector<OpRow> op_rows(const Timeline& run, const Device& device, const Inte
 
 std::vector<HostOpRow> host_op_rows(const Timeline& run, const IntervalSet& window) {
   const Spans& spans = run.spans;
-  std::vector<int64_t> own(spans.size());
+  PagedVector<int64_t> own(spans.size());
   for (size_t i = 0; i < spans.size(); i++) {
     const bool is_op = spans.kind[i] == model::SpanKind::op;
     if (!is_op && spans.kind[i] != model::SpanKind::runtime) continue;
@@ -256,7 +243,7 @@ std::vector<PhaseRow> phase_rows(const Timeline& run, const Windows& windows, co
   HostCallsByName calls(run.names);
   std::vector<PhaseRow> rows;
   for (const Phase phase : {Phase::kPrefill, Phase::kDecodeAll, Phase::kDecodeStep, Phase::kMixed}) {
-    std::vector<Interval> ranges;
+    PagedVector<Interval> ranges;
     for (const PhaseRange& range : windows.phases) {
       if (range.phase == phase && length_inside(window, range.time) > 0) ranges.push_back(range.time);
     }

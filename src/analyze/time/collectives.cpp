@@ -21,7 +21,7 @@ int64_t duration(const CollectiveCall& call) {
   return call.end_ns - call.start_ns;
 }
 
-std::optional<int64_t> median_of(std::vector<int64_t> values) {
+std::optional<int64_t> median_of(PagedVector<int64_t> values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
@@ -44,7 +44,7 @@ std::optional<ClockedTimes> times_with_clocks(const Calls& calls, const Collecti
                                               const LoadedFits& fits) {
   ClockedTimes clocked;
   int64_t last_start = INT64_MIN, last_end = INT64_MIN, widest = 0, second = 0;
-  std::vector<int64_t> starts;
+  PagedVector<int64_t> starts;
   for (const uint32_t i : instance.calls) {
     const CollectiveCall& call = calls[i];
     const auto bound = fits.bound_at(call.clock, call.start_ns);
@@ -90,7 +90,7 @@ namespace {
 struct KindSums {
   int64_t calls = 0;
   std::optional<int64_t> group_size = {};
-  std::vector<int64_t> transfers = {}, sizes = {}, durations = {};
+  PagedVector<int64_t> transfers = {}, sizes = {}, durations = {};
   int64_t transfer_ns = 0, bytes = 0, sized = 0, sized_transfer_ns = 0;
   std::map<int32_t, RankWait> waits = {};
 };
@@ -99,7 +99,7 @@ struct KindSums {
 struct Agreement {
   int64_t compared = 0, resolvable = 0, agreeing = 0, without_bound = 0;
   int64_t worst_ns = 0;
-  std::vector<int64_t> bounds = {};
+  PagedVector<int64_t> bounds = {};
   std::map<int32_t, RankWait> waits = {};
 };
 
@@ -130,7 +130,7 @@ class Report {
   }
 
  private:
-  using Key = std::pair<CollectiveKind, std::string>;
+  using Key = std::pair<CollectiveKind, std::string_view>;  // text of a call
 
   std::string absent_reason() const {
     if (calls_.empty()) return "no collectives in the window";
@@ -140,7 +140,7 @@ class Report {
 
   void add_call(const CollectiveCall& call) {
     if (is_point_to_point(call.kind)) return;
-    KindSums& sums = kinds_[{call.kind, call.group}];
+    KindSums& sums = kinds_[{call.kind, call.group.str()}];
     sums.calls++;
     sums.durations.push_back(duration(call));
     if (call.group_size) sums.group_size = call.group_size;
@@ -150,7 +150,7 @@ class Report {
     if (!syncs_implicitly(instance.kind)) return;
     syncing_++;
     const CollectiveTimes times = times_without_clocks(calls_, instance);
-    KindSums& sums = kinds_[{instance.kind, instance.group}];
+    KindSums& sums = kinds_[{instance.kind, instance.group.str()}];
     sums.transfers.push_back(times.transfer_ns);
     sums.transfer_ns += times.transfer_ns;
     if (instance.bytes && times.transfer_ns > 0) {
@@ -199,6 +199,7 @@ class Report {
 
   std::vector<CollectiveKindAnswer> kinds() const {
     std::vector<CollectiveKindAnswer> list;
+    list.reserve(kinds_.size());
     for (const auto& [key, sums] : kinds_) list.push_back(kind_of(key, sums));
     std::stable_sort(
         list.begin(), list.end(),
@@ -208,7 +209,7 @@ class Report {
 
   static CollectiveKindAnswer kind_of(const Key& key, const KindSums& sums) {
     CollectiveKindAnswer row{.kind = std::string(collective_kind_name(key.first)),
-                             .group = key.second,
+                             .group = std::string(key.second),
                              .group_size = sums.group_size,
                              .calls = sums.calls,
                              .dur_p50_ns = median_of(sums.durations),
@@ -233,6 +234,7 @@ class Report {
 
   static std::vector<RankWait> list_of(const std::map<int32_t, RankWait>& waits) {
     std::vector<RankWait> list;
+    list.reserve(waits.size());
     for (const auto& [rank, wait] : waits) list.push_back(wait);
     return list;
   }
@@ -282,6 +284,7 @@ class Report {
       took += duration(call);
     }
     std::vector<PointToPointAnswer> list;
+    list.reserve(sums.size());
     for (const auto& [key, sum] : sums)
       list.push_back({std::string(collective_kind_name(key.first)), key.second, sum.first, sum.second});
     return list;
@@ -307,9 +310,12 @@ CollectivesAnswer collectives_of(const Calls& calls, const LoadedFits& fits, int
 
 /// By the names that were loaded already: most runs have none, and then nothing else is read.
 static bool has_collectives(const Timeline& timeline) {
-  std::set<uint32_t> names(timeline.kernels.name.begin(), timeline.kernels.name.end());
-  return std::any_of(names.begin(), names.end(),
-                     [&](uint32_t name) { return assemble::is_collective_name(timeline.names[name]); });
+  std::vector<bool> is_of_kernel(timeline.names.size());
+  for (const uint32_t name : timeline.kernels.name) is_of_kernel[name] = true;
+  for (uint32_t name = 0; name < timeline.names.size(); name++) {
+    if (is_of_kernel[name] && assemble::is_collective_name(timeline.names[name])) return true;
+  }
+  return false;
 }
 
 Result<CollectivesAnswer> run_collectives(store::OpenRun& run, const Timeline& timeline,

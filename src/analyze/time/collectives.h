@@ -22,7 +22,7 @@ namespace nl::analyze {
 /// One collective over its ranks: the quickest call shows what the transfer takes, longer ones waited.
 struct CollectiveTimes {
   int64_t transfer_ns = 0;
-  std::vector<int64_t> waits_ns = {};  ///< in the order of its calls
+  PagedVector<int64_t> waits_ns = {};  ///< in the order of its calls
   size_t last = 0;                     ///< call that waited least
 };
 CollectiveTimes times_without_clocks(const std::vector<assemble::CollectiveCall>& calls,

@@ -99,14 +99,14 @@ void add_layer(EngineLayers& layers, const TimedLayer& layer, int64_t top) {
 
 }  // namespace
 
-Result<std::optional<EngineAnswer>> engine_layers(store::Connection& connection, const store::RunFiles& files,
-                                                  const Taxonomy& taxonomy, int64_t top) {
-  if (!files.tables.contains("layers") && !files.tables.contains("layer_times"))
-    return std::optional<EngineAnswer>();
+Result<std::optional<EngineAnswer>> engine_layers(store::OpenRun& open, const Taxonomy& taxonomy,
+                                                  int64_t top) {
+  if (!open.has("layers") && !open.has("layer_times")) return std::optional<EngineAnswer>();
+  NL_TRY(store::Connection * connection, open.ask({"ops", "layers", "layer_times"}));
   EngineLayers layers;
-  NL_TRY(const FactsByName facts, layer_facts(connection, files));
+  NL_TRY(const FactsByName facts, layer_facts(*connection, open.files()));
   std::vector<TimedLayer> timed;
-  NL_CHECK(connection.stream(kLayers, [&](const store::Chunk& chunk) -> Result<void> {
+  NL_CHECK(connection->stream(kLayers, [&](const store::Chunk& chunk) -> Result<void> {
     for (size_t i = 0; i < chunk.size(); i++) {
       layers.count++;
       if (chunk.is_null(2, i)) continue;

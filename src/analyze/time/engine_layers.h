@@ -8,8 +8,7 @@
 #include "analyze/answer/window.h"
 #include "analyze/names/taxonomy.h"
 #include "base/result.h"
-#include "store/engine.h"
-#include "store/run_views.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 
@@ -20,8 +19,8 @@ struct EngineAnswer {
 };
 
 /// Nothing without layers.
-Result<std::optional<EngineAnswer>> engine_layers(store::Connection& connection, const store::RunFiles& files,
-                                                  const Taxonomy& taxonomy, int64_t top);
+Result<std::optional<EngineAnswer>> engine_layers(store::OpenRun& open, const Taxonomy& taxonomy,
+                                                  int64_t top);
 
 /// Of a run whose only times are those of layers: the layers are all of it.
 std::vector<LimiterAnswer> engine_limiters(const EngineLayers& layers);

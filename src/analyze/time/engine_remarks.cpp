@@ -123,7 +123,7 @@ void add_first_layer(EngineLayers& out, const std::vector<TimedLayer>& timed) {
 
 /// How long a layer usually takes in one inference.
 int64_t usual_layer_ns(const std::vector<TimedLayer>& timed) {
-  std::vector<int64_t> times;
+  PagedVector<int64_t> times;
   for (const TimedLayer& layer : timed) {
     if (layer.ns > 0) times.push_back(layer.ns / std::max<int64_t>(layer.calls, 1));
   }

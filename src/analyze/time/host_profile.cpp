@@ -41,7 +41,7 @@ void add_once(std::vector<std::string>& list, std::string_view text) {
 
 /// The calls of one node of a graph. A node does the same work in each run, so its calls can be compared.
 struct NodeCalls {
-  std::vector<int64_t> durations = {};
+  PagedVector<int64_t> durations = {};
   OpClass op_class = OpClass::k_other;
   int64_t median_ns = 0;
 };
@@ -174,7 +174,7 @@ void add_missing_device(HostProfile& out, const Timeline& run) {
 
 /// Ranges of collectives that run on the host, such as those of gloo.
 void add_communication(HostProfile& out, const Timeline& run, const HostOps& ops, const IntervalSet& window) {
-  std::vector<Interval> ranges;
+  PagedVector<Interval> ranges;
   std::vector<std::string> names;
   for (size_t i = 0; i < run.spans.size(); i++) {
     const std::string_view name = run.names[run.spans.name[i]];

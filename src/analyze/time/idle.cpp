@@ -41,7 +41,7 @@ class GapCutter {
     return last.time.end == rest_.begin && last.cause == cause && last.next == next_;
   }
 
-  std::vector<IdleTimes::Stretch>& to_;
+  PagedVector<IdleTimes::Stretch>& to_;
   Interval rest_;
   uint32_t next_;
 };
@@ -102,23 +102,38 @@ struct CauseTimes {
   const IntervalSet* times;
 };
 
-/// The first of the causes that holds at `time`, or the other one, and until when it holds at most.
-std::pair<IdleCause, int64_t> cause_at(std::span<const CauseTimes> causes, IdleCause other, int64_t time) {
-  int64_t until = INT64_MAX;
-  for (const auto& [cause, times] : causes) {
-    const auto it = first_ending_after(*times, time);
-    if (it == times->end()) continue;
-    if (it->begin <= time) return {cause, std::min(until, it->end)};
-    until = std::min(until, it->begin);
+/// Which of some causes holds, asked for times that never go back. The first that holds counts.
+class CauseWalk {
+ public:
+  CauseWalk(std::span<const CauseTimes> causes, IdleCause other) : causes_(causes), other_(other) {
+    for (const CauseTimes& cause : causes) next_.push_back(cause.times->begin());
   }
-  return {other, until};
-}
+
+  /// The cause at `time`, or the other one, and until when it holds at most.
+  std::pair<IdleCause, int64_t> at(int64_t time) {
+    int64_t until = INT64_MAX;
+    for (size_t i = 0; i < causes_.size(); i++) {
+      const IntervalSet& times = *causes_[i].times;
+      while (next_[i] != times.end() && next_[i]->end <= time) ++next_[i];
+      if (next_[i] == times.end()) continue;
+      if (next_[i]->begin <= time) return {causes_[i].cause, std::min(until, next_[i]->end)};
+      until = std::min(until, next_[i]->begin);
+    }
+    return {other_, until};
+  }
+
+ private:
+  std::span<const CauseTimes> causes_;
+  IdleCause other_;
+  std::vector<IntervalSet::const_iterator> next_;  ///< of each cause, the first that has not ended
+};
 
 /// The causes at all times, from the times at which each holds.
 CauseRecord record_of(std::span<const CauseTimes> causes, IdleCause other) {
   CauseRecord record;
+  CauseWalk walk(causes, other);
   for (int64_t time = INT64_MIN; time != INT64_MAX;) {
-    const auto [cause, until] = cause_at(causes, other, time);
+    const auto [cause, until] = walk.at(time);
     record.add(time, cause);
     time = until;
   }
@@ -186,7 +201,7 @@ bool tells_of(const Interval& span, const Interval& gap) {
 
 /// Ranges in which a session is made ready, as ONNX Runtime names them.
 IntervalSet setup_ranges(const Timeline& run) {
-  std::vector<Interval> ranges;
+  PagedVector<Interval> ranges;
   for (size_t i = 0; i < run.spans.size(); i++) {
     if (run.spans.kind[i] != model::SpanKind::annotation) continue;
     const std::string_view name = run.names[run.spans.name[i]];
@@ -208,11 +223,9 @@ IntervalSet time_between(const IntervalSet& runs) {
   return subtract({{runs.front().begin, runs.back().end}}, runs);
 }
 
-void cut_host_idle(GapCutter& gap, const HostRanges& ranges) {
-  const CauseTimes causes[] = {{IdleCause::kSetup, &ranges.setup},
-                               {IdleCause::kBetweenRuns, &ranges.between_runs}};
+void cut_host_idle(GapCutter& gap, CauseWalk& causes) {
   while (gap.at() < gap.end()) {
-    const auto [cause, holds] = cause_at(causes, IdleCause::kOutsideOps, gap.at());
+    const auto [cause, holds] = causes.at(gap.at());
     gap.until(holds, cause);
   }
 }
@@ -241,7 +254,7 @@ bool is_host_late(IdleCause cause) {
 
 HostActivity::HostActivity(const Timeline& run) {
   const std::vector<HostCall> calls = host_calls(run.names);
-  std::vector<std::array<std::vector<Interval>, kKinds>> found(run.tracks.size());
+  std::vector<std::array<PagedVector<Interval>, kKinds>> found(run.tracks.size());
   for (size_t i = 0; i < run.spans.size(); i++) {
     const auto kind = host_kind(run, calls, i);
     const int32_t track = run.spans.track[i];
@@ -250,11 +263,7 @@ HostActivity::HostActivity(const Timeline& run) {
     found[static_cast<size_t>(track)][k].push_back(run.spans.interval(i));
     spans_[k].push_back(static_cast<uint32_t>(i));
   }
-  for (size_t k = 0; k < kKinds; k++) {
-    std::vector<Interval> all;
-    for (const uint32_t span : spans_[k]) all.push_back(run.spans.interval(span));
-    everywhere_[k] = union_of(std::move(all));
-  }
+  std::array<PagedVector<Interval>, kKinds> all;
   none_ = record_of({}, IdleCause::kHostOther);
   for (auto& kinds : found) {
     std::array<IntervalSet, kKinds> sets;
@@ -263,9 +272,11 @@ HostActivity::HostActivity(const Timeline& run) {
       const auto k = static_cast<size_t>(kHostKinds[i]);
       sets[i] = union_of(std::move(kinds[k]));
       causes[i] = {kHostKinds[i], &sets[i]};
+      all[k].insert(all[k].end(), sets[i].begin(), sets[i].end());  // far fewer than spans
     }
     tracks_.push_back(record_of(causes, IdleCause::kHostOther));
   }
+  for (size_t k = 0; k < kKinds; k++) everywhere_[k] = union_of(std::move(all[k]));
 }
 
 const CauseRecord& HostActivity::causes_of(int32_t track) const {
@@ -334,6 +345,9 @@ IdleTimes idle_times(const Timeline& run, const Device& device, const HostActivi
                      const CauseRecord& waits, const IntervalSet& runs) {
   IdleTimes out;
   const HostRanges ranges = device.is_host ? HostRanges{setup_ranges(run), time_between(runs)} : HostRanges{};
+  const CauseTimes of_host[] = {{IdleCause::kSetup, &ranges.setup},
+                                {IdleCause::kBetweenRuns, &ranges.between_runs}};
+  CauseWalk host_causes(of_host, IdleCause::kOutsideOps);
   RecordedSoFar recorded;
   size_t next = 0;
   CancelPoll poll;
@@ -344,7 +358,7 @@ IdleTimes idle_times(const Timeline& run, const Device& device, const HostActivi
     const bool none_left = next == device.work.size();
     GapCutter gap(out, idle, none_left ? kNoRow : static_cast<uint32_t>(next));
     if (device.is_host) {
-      cut_host_idle(gap, ranges);
+      cut_host_idle(gap, host_causes);
     } else if (none_left) {
       gap.until(idle.end, IdleCause::kEnd);
     } else if (const uint32_t launch = device.work[next].launch; launch == kNoRow) {
@@ -360,20 +374,20 @@ IdleTimes idle_times(const Timeline& run, const Device& device, const HostActivi
   return out;
 }
 
-std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
+PagedVector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
                                     const IntervalSet& waits, const IntervalSet& runs) {
   const CauseRecord record = record_of_waits(waits);
-  std::vector<IdlePiece> pieces;
+  PagedVector<IdlePiece> pieces;
   idle_times(run, device, host, record, runs).for_each([&](const IdlePiece& piece) {
     pieces.push_back(piece);
   });
   return pieces;
 }
 
-std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
-                                 const std::vector<IdlePiece>& pieces) {
-  std::vector<uint32_t> found(pieces.size(), kNoRow);
-  std::vector<size_t> asked;
+PagedVector<uint32_t> host_spans(const Timeline& run, const Device& device,
+                                 const PagedVector<IdlePiece>& pieces) {
+  PagedVector<uint32_t> found(pieces.size(), kNoRow);
+  PagedVector<size_t> asked;
   for (size_t p = 0; p < pieces.size(); p++) {
     if (is_host_late(pieces[p].cause) && pieces[p].next != kNoRow) asked.push_back(p);
   }
@@ -400,7 +414,7 @@ std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
   return found;
 }
 
-CauseSums idle_causes(const std::vector<IdlePiece>& pieces, const IntervalSet& window) {
+CauseSums idle_causes(const PagedVector<IdlePiece>& pieces, const IntervalSet& window) {
   CauseSums sums{};
   for (const IdlePiece& piece : pieces)
     sums[static_cast<size_t>(piece.cause)] += length_inside(window, piece.time);

@@ -107,8 +107,8 @@ class CauseRecord {
            end_of(block * kBlock + kBlock - 1) <= time.end;
   }
 
-  std::vector<Entry> entries_;
-  std::vector<Block> blocks_;  ///< of kBlock entries each, whose ends are known
+  PagedVector<Entry> entries_;
+  PagedVector<Block> blocks_;  ///< of kBlock entries each, whose ends are known
 };
 
 /// What the threads of the host did, by the kinds that idle causes tell apart.
@@ -120,13 +120,13 @@ class HostActivity {
   /// Union over all threads.
   const IntervalSet& everywhere(IdleCause kind) const { return everywhere_[static_cast<size_t>(kind)]; }
   /// Spans of that kind over all threads.
-  const std::vector<uint32_t>& spans(IdleCause kind) const { return spans_[static_cast<size_t>(kind)]; }
+  const PagedVector<uint32_t>& spans(IdleCause kind) const { return spans_[static_cast<size_t>(kind)]; }
 
  private:
   static constexpr size_t kKinds = static_cast<size_t>(IdleCause::kHostOther);
   std::vector<CauseRecord> tracks_;
   std::array<IntervalSet, kKinds> everywhere_;
-  std::array<std::vector<uint32_t>, kKinds> spans_;
+  std::array<PagedVector<uint32_t>, kKinds> spans_;
   CauseRecord none_;
 };
 
@@ -171,7 +171,7 @@ class IdleTimes {
     IdlePiece piece;
     const CauseRecord* record;  ///< what the causes in it are; null: its own
   };
-  std::vector<Stretch> stretches_;
+  PagedVector<Stretch> stretches_;
 };
 
 /// `waits`: of the device's streams, as far as the source records it. `runs`: of a host, the ranges of the
@@ -180,16 +180,16 @@ IdleTimes idle_times(const Timeline& run, const Device& device, const HostActivi
                      const CauseRecord& waits, const IntervalSet& runs = {});
 
 /// All pieces, in order of time.
-std::vector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
+PagedVector<IdlePiece> explain_idle(const Timeline& run, const Device& device, const HostActivity& host,
                                     const IntervalSet& waits, const IntervalSet& runs = {});
 
 /// What the launching thread did in each piece before a launch call: the shortest span that covers at least
 /// half of it and is at most twice as long; kNoRow if there is none. Looks at every span of the run, once;
 /// the pieces do not overlap.
-std::vector<uint32_t> host_spans(const Timeline& run, const Device& device,
-                                 const std::vector<IdlePiece>& pieces);
+PagedVector<uint32_t> host_spans(const Timeline& run, const Device& device,
+                                 const PagedVector<IdlePiece>& pieces);
 
 /// Sums of the pieces inside the window.
-CauseSums idle_causes(const std::vector<IdlePiece>& pieces, const IntervalSet& window);
+CauseSums idle_causes(const PagedVector<IdlePiece>& pieces, const IntervalSet& window);
 
 }  // namespace nl::analyze

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 
 #include "analyze/names/layer_place.h"
 #include "analyze/time/attribution.h"
+#include "analyze/time/seen_spans.h"
 #include "base/call_control.h"
 #include "base/number_text.h"
 
@@ -145,28 +145,31 @@ OpClass class_of(const PreparedRun& run, const Work& work) {
 /// How often each layer ran: a layer that is told by its ops as often as the most frequent of them.
 class CallCount {
  public:
-  void add(const Timeline& run, const SpanLayer& place) {
-    if (seen_.insert(place.span).second) calls_[{place.layer, run.spans.name[place.span]}]++;
+  explicit CallCount(const Spans& spans) : spans_(spans), seen_(spans.size()) {}
+
+  void add(const SpanLayer& place) {
+    if (seen_.is_new(place.span)) calls_[{place.layer, spans_.name[place.span]}]++;
   }
   void give(LayerTally& tally) const {
     for (const auto& [key, calls] : calls_) tally.ran(key.first, calls);
   }
 
  private:
-  std::set<uint32_t> seen_;
+  const Spans& spans_;
+  SeenSpans seen_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> calls_;  ///< by layer and name
 };
 
 std::optional<DeviceLayers> layers_on(const PreparedRun& run, const Device& device, const IntervalSet& window,
                                       LayerFrames& frames, LayerSource source) {
   LayerTally tally(frames.layers(), device.work.size());
-  CallCount calls;
+  CallCount calls(run.timeline.spans);
   for (const Work& work : device.work) {
     if (!touches(work, window)) continue;
     const uint32_t span = span_of(work);
     const SpanLayer place = span == kNoRow ? SpanLayer{} : frames.around(span);
     tally.add({place.layer, place.is_self, clipped_ns(work, window), class_of(run, work)});
-    if (place.layer != kNoRow) calls.add(run.timeline, place);
+    if (place.layer != kNoRow) calls.add(place);
   }
   calls.give(tally);
   return tally.answer(source, device_name(device));
@@ -175,6 +178,7 @@ std::optional<DeviceLayers> layers_on(const PreparedRun& run, const Device& devi
 std::vector<DeviceLayers> layers_by(const PreparedRun& run, const IntervalSet& window, LayerFrames& frames,
                                     LayerSource source) {
   std::vector<DeviceLayers> list;
+  if (!frames.any()) return list;
   for (const DeviceState& state : run.devices) {
     stop_if_cancelled();
     if (auto one = layers_on(run, state.device, window, frames, source)) list.push_back(std::move(*one));

@@ -5,6 +5,7 @@
 #include "analyze/names/taxonomy.h"
 #include "base/call_control.h"
 #include "base/number_text.h"
+#include "store/open_run.h"
 
 namespace nl::analyze {
 namespace {
@@ -37,18 +38,19 @@ NameClasses classes_of(const Timeline& run, const Taxonomy& taxonomy) {
 }
 
 /// When streams of a device waited, from its synchronisation records.
-Result<IntervalSet> stream_waits(store::Connection& connection, const store::RunFiles& files) {
-  if (!files.tables.contains("syncs")) return IntervalSet{};
-  std::vector<Interval> waits;
+Result<IntervalSet> stream_waits(store::OpenRun& open) {
+  if (!open.has("syncs")) return IntervalSet{};
+  NL_TRY(store::Connection * connection, open.ask({"syncs"}));
+  PagedVector<Interval> waits;
   NL_CHECK(
-      connection.stream("SELECT start_ns, dur_ns FROM syncs WHERE name ILIKE '%stream wait%' AND dur_ns > 0",
-                        [&](const store::Chunk& chunk) -> Result<void> {
-                          for (size_t i = 0; i < chunk.size(); i++) {
-                            const int64_t start = chunk.int64s(0)[i];
-                            waits.push_back({start, start + chunk.int64s(1)[i]});
-                          }
-                          return {};
-                        }));
+      connection->stream("SELECT start_ns, dur_ns FROM syncs WHERE name ILIKE '%stream wait%' AND dur_ns > 0",
+                         [&](const store::Chunk& chunk) -> Result<void> {
+                           for (size_t i = 0; i < chunk.size(); i++) {
+                             const int64_t start = chunk.int64s(0)[i];
+                             waits.push_back({start, start + chunk.int64s(1)[i]});
+                           }
+                           return {};
+                         }));
   return union_of(std::move(waits));
 }
 
@@ -77,11 +79,11 @@ void keep_measured_steps(Steady& steady, const Steps& steps, size_t warm_up) {
 }
 
 /// The runs of a session that `profile` made itself are the profiled iterations of the table, one for one.
-Result<void> keep_measured_iterations(store::Connection& connection, const store::RunFiles& files,
-                                      Windows& windows) {
-  if (!files.tables.contains("iterations") || windows.steps.source != "model_run") return {};
+Result<void> keep_measured_iterations(store::OpenRun& open, Windows& windows) {
+  if (!open.has("iterations") || windows.steps.source != "model_run") return {};
+  NL_TRY(store::Connection * connection, open.ask({"iterations"}));
   int64_t profiled = 0, warm_up = 0;
-  NL_CHECK(connection.stream(
+  NL_CHECK(connection->stream(
       "SELECT count(*), coalesce(sum(warm_up), 0)::BIGINT FROM iterations WHERE pass = 'profiled'",
       [&](const store::Chunk& chunk) -> Result<void> {
         if (chunk.size() == 0) return {};
@@ -109,24 +111,23 @@ DeviceName device_name(const Device& device) {
 
 IntervalSet ranges_of_runs(const Steps& steps) {
   if (steps.source != "model_run") return {};
-  std::vector<Interval> ranges;
+  PagedVector<Interval> ranges;
   for (const Step& step : steps.list) ranges.push_back(step.host);
   return union_of(std::move(ranges));
 }
 
-Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunFiles& files,
-                                const Taxonomy& taxonomy, const PhaseNames& phases) {
+Result<PreparedRun> prepare_run(store::OpenRun& open, const Taxonomy& taxonomy, const PhaseNames& phases) {
   PreparedRun run;
-  NL_TRY(run.timeline, load_timeline(connection, files));
+  NL_TRY(run.timeline, load_timeline(open));
   run.classes = classes_of(run.timeline, taxonomy);
   NL_CHECK(check_cancelled());
   std::vector<Device> devices = devices_of(run.timeline, run.classes, &run.left_out);
   NL_CHECK(check_cancelled());
   run.windows = find_windows(run.timeline, devices, phases);
-  NL_CHECK(keep_measured_iterations(connection, files, run.windows));
+  NL_CHECK(keep_measured_iterations(open, run.windows));
   NL_CHECK(check_cancelled());
   run.host = std::make_unique<HostActivity>(run.timeline);
-  NL_TRY(const IntervalSet waits, stream_waits(connection, files));
+  NL_TRY(const IntervalSet waits, stream_waits(open));
   run.waits = std::make_unique<CauseRecord>(record_of_waits(waits));
   const IntervalSet runs = ranges_of_runs(run.windows.steps);
   for (Device& device : devices) {

@@ -15,7 +15,7 @@ namespace nl::analyze {
 struct DeviceState {
   Device device;
   IdleTimes idle;
-  std::vector<Launch> launches;
+  PagedVector<Launch> launches;
 };
 
 struct PreparedRun {
@@ -38,7 +38,6 @@ IntervalSet ranges_of_runs(const Steps& steps);
 
 class Taxonomy;
 
-Result<PreparedRun> prepare_run(store::Connection& connection, const store::RunFiles& files,
-                                const Taxonomy& taxonomy, const PhaseNames& phases);
+Result<PreparedRun> prepare_run(store::OpenRun& open, const Taxonomy& taxonomy, const PhaseNames& phases);
 
 }  // namespace nl::analyze

@@ -22,7 +22,7 @@ class RowPlaces {
  private:
   static constexpr size_t kSparse = 16;  // a place in the map costs as much as some in the list
 
-  std::vector<uint32_t> dense_;
+  PagedVector<uint32_t> dense_;
   std::unordered_map<size_t, uint32_t> sparse_;
 };
 

@@ -22,7 +22,7 @@ bool has_all_tokens(const EngineStep& step) {
 
 struct Group {
   ServingRow row;
-  std::vector<int64_t> lengths;
+  PagedVector<int64_t> lengths;
   bool all_tokens = true;
 };
 

@@ -5,37 +5,48 @@
 #include <map>
 #include <numeric>
 
+#include "model/batch.h"
+#include "store/open_run.h"
+
 namespace nl::analyze {
 namespace {
 
-using store::Chunk;
+using store::ColumnScan;
 
-std::optional<int64_t> integer_of(const Chunk& chunk, size_t column, size_t row) {
-  return chunk.is_null(column, row) ? std::nullopt : std::optional(chunk.int64s(column)[row]);
+std::optional<int64_t> integer_of(ColumnScan& scan, size_t column, size_t row) {
+  const int64_t value = scan.numbers(column)[row];
+  return value == model::kNull ? std::nullopt : std::optional(value);
 }
 
-constexpr char kFits[] =
-    "SELECT clock_id, device, reference_clock_id, method, applied, drift_ppm, anchors, residual_p50_ns, "
-    "residual_p99_ns, violations_before, violations_after, bound_ns, offset_ns, from_ns, corrupt_records, "
-    "min_rtt_ns, fit_id FROM clock_fits";
+std::optional<int32_t> small_integer_of(ColumnScan& scan, size_t column, size_t row) {
+  const auto value = integer_of(scan, column, row);
+  return value ? std::optional(static_cast<int32_t>(*value)) : std::nullopt;
+}
 
-ClockFitAnswer fit_of(const Chunk& chunk, size_t row) {
-  return {.clock = chunk.int32s(0)[row],
-          .device = chunk.is_null(1, row) ? std::nullopt : std::optional(chunk.int32s(1)[row]),
-          .reference = chunk.int32s(2)[row],
-          .method = std::string(chunk.text(3, row)),
-          .applied = chunk.int32s(4)[row] == 1,
-          .drift_ppm = chunk.is_null(5, row) ? std::nullopt : std::optional(chunk.doubles(5)[row]),
-          .anchors = integer_of(chunk, 6, row),
-          .residual_p50_ns = integer_of(chunk, 7, row),
-          .residual_p99_ns = integer_of(chunk, 8, row),
-          .violations_before = integer_of(chunk, 9, row),
-          .violations_after = integer_of(chunk, 10, row),
-          .bound_ns = integer_of(chunk, 11, row),
-          .offset_ns = integer_of(chunk, 12, row),
-          .from_ns = integer_of(chunk, 13, row),
-          .corrupt_records = integer_of(chunk, 14, row),
-          .min_rtt_ns = integer_of(chunk, 15, row)};
+Result<ColumnScan> scan_fits(store::OpenRun& open) {
+  return open.scan(model::TableId::clock_fits,
+                   {"clock_id", "device", "reference_clock_id", "method", "applied", "drift_ppm", "anchors",
+                    "residual_p50_ns", "residual_p99_ns", "violations_before", "violations_after", "bound_ns",
+                    "offset_ns", "from_ns", "corrupt_records", "min_rtt_ns", "fit_id"});
+}
+
+ClockFitAnswer fit_of(ColumnScan& scan, size_t row) {
+  return {.clock = small_integer_of(scan, 0, row).value_or(0),
+          .device = small_integer_of(scan, 1, row),
+          .reference = small_integer_of(scan, 2, row).value_or(0),
+          .method = std::string(scan.text(3, row)),
+          .applied = integer_of(scan, 4, row) == 1,
+          .drift_ppm = integer_of(scan, 5, row) ? std::optional(scan.real(5, row)) : std::nullopt,
+          .anchors = integer_of(scan, 6, row),
+          .residual_p50_ns = integer_of(scan, 7, row),
+          .residual_p99_ns = integer_of(scan, 8, row),
+          .violations_before = integer_of(scan, 9, row),
+          .violations_after = integer_of(scan, 10, row),
+          .bound_ns = integer_of(scan, 11, row),
+          .offset_ns = integer_of(scan, 12, row),
+          .from_ns = integer_of(scan, 13, row),
+          .corrupt_records = integer_of(scan, 14, row),
+          .min_rtt_ns = integer_of(scan, 15, row)};
 }
 
 /// A drift that moves no time of the capture by more than the bound cannot be told from none.
@@ -64,7 +75,7 @@ EarlyStarts early_starts(const std::vector<ClockFitAnswer>& fits, const Timeline
 
 int64_t overlapping_kernels(const Timeline& run) {
   const DeviceRows& kernels = run.kernels;
-  std::vector<uint32_t> order(kernels.size());
+  PagedVector<uint32_t> order(kernels.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return std::tie(kernels.track[a], kernels.start[a], a) < std::tie(kernels.track[b], kernels.start[b], b);
@@ -80,14 +91,13 @@ int64_t overlapping_kernels(const Timeline& run) {
   return overlapping;
 }
 
-Result<ClocksAnswer> clocks_of(store::Connection& connection, const Timeline& run) {
+Result<ClocksAnswer> clocks_of(store::OpenRun& open, const Timeline& run) {
   ClocksAnswer clocks;
-  // Few rows: putting them in order here is cheaper than having the engine plan it.
   std::multimap<int64_t, ClockFitAnswer> by_id;
-  NL_CHECK(connection.stream(kFits, [&](const Chunk& chunk) -> Result<void> {
-    for (size_t row = 0; row < chunk.size(); row++)
-      by_id.emplace(integer_of(chunk, 16, row).value_or(INT64_MAX), fit_of(chunk, row));
-    return {};
+  NL_TRY(ColumnScan scan, scan_fits(open));
+  NL_CHECK(scan.for_pieces([&] {
+    for (size_t row = 0; row < scan.size(); row++)
+      by_id.emplace(integer_of(scan, 16, row).value_or(INT64_MAX), fit_of(scan, row));
   }));
   for (auto& [id, fit] : by_id) {
     if (!is_resolved(fit, run.capture.length())) fit.drift_ppm.reset();
@@ -97,16 +107,15 @@ Result<ClocksAnswer> clocks_of(store::Connection& connection, const Timeline& ru
   return clocks;
 }
 
-Result<std::optional<LaunchMatches>> launch_matches(store::Connection& connection,
-                                                    const store::RunFiles& files) {
-  if (!files.tables.contains("profiled_launches") || !files.tables.contains("kernels"))
-    return std::optional<LaunchMatches>();
+Result<std::optional<LaunchMatches>> launch_matches(store::OpenRun& open) {
+  if (!open.has("profiled_launches") || !open.has("kernels")) return std::optional<LaunchMatches>();
+  NL_TRY(store::Connection * connection, open.ask({"launch_matches", "kernels"}));
   LaunchMatches matches;
-  NL_CHECK(connection.stream(
+  NL_CHECK(connection->stream(
       "SELECT count(*), count(kernel_id), count(*) FILTER (matched_by = 'moved'), count(*) FILTER (name_by = "
       "'function'), count(same_ranges), (SELECT count(*) FROM kernels) - count(kernel_id) FROM "
       "launch_matches",
-      [&](const Chunk& chunk) -> Result<void> {
+      [&](const store::Chunk& chunk) -> Result<void> {
         const auto value = [&](size_t column) { return chunk.int64s(column)[0]; };
         matches = {value(0), value(1), value(2), value(3), value(4), value(5)};
         return {};

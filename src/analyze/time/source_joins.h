@@ -13,10 +13,9 @@ namespace nl::analyze {
 int64_t overlapping_kernels(const Timeline& run);
 
 /// One row a fit, and kernels that seem to start before their launch, by class.
-Result<ClocksAnswer> clocks_of(store::Connection& connection, const Timeline& run);
+Result<ClocksAnswer> clocks_of(store::OpenRun& open, const Timeline& run);
 
 /// Nothing for runs without both a trace and replayed launches.
-Result<std::optional<LaunchMatches>> launch_matches(store::Connection& connection,
-                                                    const store::RunFiles& files);
+Result<std::optional<LaunchMatches>> launch_matches(store::OpenRun& open);
 
 }  // namespace nl::analyze

@@ -1,11 +1,9 @@
 #include "ingest/sqlite/random_access.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -15,17 +13,6 @@ namespace nl::ingest {
 namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
-
-/// A file that is gone when it is closed.
-Result<int> open_nameless(const std::string& folder) {
-  const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0) return fd;
-  std::string name = folder + "/neurolens-XXXXXX";  // not every file system has files without a name
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named < 0) return errno_error("cannot write a temporary file in", folder, errno);
-  ::unlink(name.c_str());
-  return named;
-}
 
 }  // namespace
 

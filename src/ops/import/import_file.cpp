@@ -251,21 +251,22 @@ class Importer {
     NL_TRY(const store::Staging staging, ledger_.new_staging());
     temp_folder_ = staging.temp();
     NL_TRY(auto engine, store::Engine::open({1, kWriterMemoryMb, temp_folder_}));
-    NL_TRY(const auto tables, write_tables(engine, staging));
+    assemble::Collected collected;
+    NL_TRY(const auto tables, write_tables(engine, staging, collected));
     NL_TRY(const auto document, write_document(tables, staging.bundle()));
-    NL_CHECK(derived_ ? assemble::complete_derived(engine, staging.bundle())
-                      : assemble::build_from_facts(engine, staging.bundle()));
+    NL_CHECK(assemble::complete_derived(engine, staging.bundle(), collected));
     return publish(staging, document);
   }
 
  private:
-  /// Facts and, if they fit into memory, the derived tables, which are built while the last facts are
+  /// Facts, and the derived tables that follow from each row, which are built while the last facts are
   /// written.
   Result<std::vector<store::TableFile>> write_tables(const std::shared_ptr<store::Engine>& engine,
-                                                     const store::Staging& staging) {
+                                                     const store::Staging& staging,
+                                                     assemble::Collected& collected) {
     const std::string bundle = staging.bundle();
     store::BundleWriter writer(engine, bundle);
-    assemble::Collector collector(writer, staging.temp());
+    assemble::Collector collector(writer, collected);
     SourceSink sink(collector, inputs_.size() == 1 && !parent_);
     if (parent_) NL_CHECK(read_parent(engine, sink));
     for (Input& input : inputs_) {
@@ -276,17 +277,14 @@ class Importer {
     // For small runs the derived tables are built while the last facts are written. For large ones that would
     // need too much memory, so they are built after the writers have given theirs back.
     const auto derive = [&] {
-      return without_exceptions([&] { return assemble::build_from_memory(engine, bundle, collector); });
+      return without_exceptions([&] { return assemble::build_collected(engine, bundle, collected); });
     };
-    const bool at_once = collector.complete() && collector.spans.size() < kSpansDerivedAtOnce;
+    const bool at_once = collected.spans.size() < kSpansDerivedAtOnce;
     std::future<Result<void>> derived;
     if (at_once) derived = std::async(std::launch::async, derive);
     auto tables = writer.finish();
     if (!at_once) ::malloc_trim(0);
-    if (collector.complete()) {
-      NL_CHECK(at_once ? derived.get() : derive());
-      derived_ = true;
-    }
+    NL_CHECK(at_once ? derived.get() : derive());
     return tables;
   }
 
@@ -416,7 +414,6 @@ class Importer {
   std::optional<size_t> process_;  ///< that is read, with its tracks and the number of its clock
   ingest::ProcessTracks tracks_;
   size_t first_clock_ = 0;
-  bool derived_ = false;
 };
 
 }  // namespace

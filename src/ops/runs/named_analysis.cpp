@@ -17,7 +17,8 @@ Result<std::shared_ptr<store::OpenRun>> open_derived(const NamedRun& run, store:
 }
 
 Result<NamedAnalysis> analyze_named_run(Context& context, const nlohmann::json& parameters) {
-  const auto engine = store::EngineStart::leased(store::reading_engine());
+  const auto engine =
+      store::EngineStart::leased_when_needed(store::reading_engine());  // most runs do without
   NL_TRY(auto named, resolve_run(context, parameters["run"]));
   NL_TRY(auto options, analysis_options(parameters));
   NL_TRY(auto open, open_derived(named, engine));
