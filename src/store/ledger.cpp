@@ -25,6 +25,8 @@ namespace nl::store {
 namespace {
 
 constexpr int kBusyMs = 30'000;
+constexpr char kBundle[] = "/bundle";    // in a folder aside: the run that is being imported
+constexpr char kTemp[] = "/temp";        // beside it: where its import spills
 constexpr char kDropped[] = "/dropped";  // in a folder aside: the files of a run that is being deleted
 
 /// Switching to WAL is refused at once while another process does the same, whatever the busy time: try
@@ -89,6 +91,52 @@ int64_t modified_ns(const std::string& path) {
   return static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
+/// Takes the lock that the maker of the folder aside holds while it lives.
+bool is_abandoned(const std::string& aside) {
+  const int fd = ::open((aside + ".lock").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  const bool is_free = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+  ::close(fd);
+  return is_free;
+}
+
+/// Whoever was killed in the middle of a deletion has put the files aside, but the state still knows the run.
+void bring_back_dropped(const std::string& ledger, State& state) {
+  for (const std::string& name : list_folder(ledger + "/staging")) {
+    const std::string aside = fmt::format("{}/staging/{}", ledger, name);
+    if (!path_exists(aside + kDropped + "/run.json") || !is_abandoned(aside)) continue;
+    const auto document = shared_run_document(aside + kDropped + "/run.json");
+    if (!document) continue;
+    const std::string run_id = (**document)["run_id"];
+    const auto receipt = state.receipt(run_id);
+    if (receipt && *receipt) (void)rename_to_new(aside + kDropped, fmt::format("{}/runs/{}", ledger, run_id));
+  }
+}
+
+/// Names in staging of an import that was killed between the files of its run and the receipt, so that no
+/// list shows the run, and of a deletion that was killed in the middle.
+std::vector<std::string> killed_half_way(const std::string& staging) {
+  std::vector<std::string> names;
+  for (const std::string& name : list_folder(staging)) {
+    const std::string aside = staging + "/" + name;
+    const bool is_published = path_exists(aside + kTemp) && !path_exists(aside + kBundle);
+    if ((is_published || path_exists(aside + kDropped)) && is_abandoned(aside)) names.push_back(name);
+  }
+  return names;
+}
+
+/// What killed imports left that had not come to the point of publishing.
+int64_t remove_unfinished(const std::string& staging) {
+  const auto half_way = killed_half_way(staging);
+  int64_t removed = 0;
+  for (const std::string& name : list_folder(staging)) {
+    const bool stays = std::any_of(half_way.begin(), half_way.end(),
+                                   [&](const std::string& one) { return name.starts_with(one); });
+    if (!stays) removed += remove_abandoned(staging + name);
+  }
+  return removed;
+}
+
 }  // namespace
 
 int64_t unix_now_ns() {
@@ -123,6 +171,7 @@ Result<Ledger> Ledger::open(const std::string& folder, bool catches_up, const En
   }
   if (!caught_up && is_of_disk(caught_up.error())) caught_up = ledger.reindex_in_memory();
   NL_CHECK(caught_up);
+  (void)ledger.mend_half_done();  // e.g. a full disk: the next one to open the ledger tries again
   return ledger;
 }
 
@@ -142,6 +191,17 @@ Result<void> Ledger::catch_up() {
   if (access_.index != SqliteAccess::kReadWrite) return reindex_in_memory();
   if (known >= 0 && known < change) return index_touched();
   NL_CHECK(reindex());
+  return {};
+}
+
+/// What a killed import or deletion has left half done is completed or taken back by whoever comes next.
+Result<void> Ledger::mend_half_done() {
+  if (access_.refusal || access_.index != SqliteAccess::kReadWrite || !index_.is_current()) return {};
+  const auto names = killed_half_way(folder_ + "/staging");
+  if (names.empty()) return {};
+  bring_back_dropped(folder_, state_);
+  NL_CHECK(index_unlisted(list_folder(folder_ + "/runs")));
+  for (const auto& name : names) remove_abandoned(folder_ + "/staging/" + name);
   return {};
 }
 
@@ -277,32 +337,6 @@ Result<std::string> Ledger::latest(int64_t back) {
 /// First the folder gets out of sight, at once, and then the state says that the run was touched: whoever
 /// brings the index up to date meanwhile either waits for our transaction or looks again, and never keeps a
 /// run that is gone.
-namespace {
-
-/// Takes the lock that the maker of the folder aside holds while it lives.
-bool is_abandoned(const std::string& aside) {
-  const int fd = ::open((aside + ".lock").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return false;
-  const bool is_free = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
-  ::close(fd);
-  return is_free;
-}
-
-/// Whoever was killed in the middle of a deletion has put the files aside, but the state still knows the run.
-void bring_back_dropped(const std::string& ledger, State& state) {
-  for (const std::string& name : list_folder(ledger + "/staging")) {
-    const std::string aside = fmt::format("{}/staging/{}", ledger, name);
-    if (!path_exists(aside + kDropped + "/run.json") || !is_abandoned(aside)) continue;
-    const auto document = shared_run_document(aside + kDropped + "/run.json");
-    if (!document) continue;
-    const std::string run_id = (**document)["run_id"];
-    const auto receipt = state.receipt(run_id);
-    if (receipt && *receipt) (void)rename_to_new(aside + kDropped, fmt::format("{}/runs/{}", ledger, run_id));
-  }
-}
-
-}  // namespace
-
 Result<void> Ledger::drop(const std::string& run_id, const std::function<Result<void>(State&)>& forget) {
   NL_CHECK(make_shared_folders(folder_ + "/staging"));
   NL_TRY(const FolderAside aside, FolderAside::create(folder_ + "/staging/"));
@@ -330,12 +364,14 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   NL_CHECK(may_write());
   GcReport report;
   bring_back_dropped(folder_, state_);
-  report.stale_stagings = remove_abandoned(folder_ + "/staging/");
   const auto ids_there = list_folder(folder_ + "/runs");
+  // An index that is missing or damaged is not made better here: reindex does that. One that cannot be
+  // written now must be told later, so what says so stays.
+  const bool is_listed = !index_.is_current() || index_unlisted(ids_there);
+  report.stale_stagings =
+      is_listed ? remove_abandoned(folder_ + "/staging/") : remove_unfinished(folder_ + "/staging/");
   for (const auto& id : ids_there)
     report.stale_stagings += remove_derived_left_overs(place_in_ledger(run_folder(id)).derived);
-  // An index that is missing or damaged is not made better here: reindex does that.
-  if (index_.is_current()) (void)index_unlisted(ids_there);
   if (!drop_on_the_way) return report;
   NL_TRY(const auto ids, index_.on_the_way());
   for (const auto& id : ids) {

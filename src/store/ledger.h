@@ -129,6 +129,7 @@ class Ledger {
   Result<void> drop(const std::string& run_id, const std::function<Result<void>(State&)>& forget);
   Result<void> catch_up();
   Result<void> after_change();
+  Result<void> mend_half_done();
   Result<void> index_touched();
   Result<void> reindex_in_memory();
   Result<GcReport> fill_index();

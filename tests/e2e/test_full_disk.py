@@ -179,3 +179,31 @@ def test_gc_lists_a_run_whose_import_was_killed_before_its_receipt(full, tmp_pat
     assert run not in listed(full)
     full("gc")
     assert run in listed(full)
+
+
+def killed_before_its_receipt(ledger, elsewhere, trace):
+    """What an import leaves that is killed between the files of its run and the receipt; the run's id."""
+    run = elsewhere.import_file(trace)["run_id"]
+    aside = ledger.ledger / "staging" / "killed"
+    (aside / "temp").mkdir(parents=True)
+    aside.with_name("killed.lock").touch()
+    shutil.copytree(elsewhere.ledger / "runs" / run, ledger.ledger / "runs" / run)
+    return run
+
+
+def test_whoever_comes_next_lists_a_run_whose_import_was_killed_before_its_receipt(neurolens, tmp_path, make_trace):
+    run = killed_before_its_receipt(neurolens, Neurolens(tmp_path / "other"), make_trace(5))
+    assert run in listed(neurolens)
+    assert neurolens.leftovers() == []
+    assert neurolens("doctor", "--json").code == OK
+
+
+def test_that_run_is_listed_later_if_the_disk_was_full(full, tmp_path, make_trace):
+    run = killed_before_its_receipt(full, Neurolens(tmp_path / "other"), make_trace(5))
+    full.fill()
+    full("gc", code=None)
+    assert run not in listed(full)
+    assert full.leftovers() != []
+    (full.ledger.parent / "filler").unlink()
+    assert run in listed(full)
+    assert full.leftovers() == []

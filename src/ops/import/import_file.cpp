@@ -390,8 +390,8 @@ class Importer {
     const CallScope not_any_more({});  // no longer cancellable: a published run must get its receipt
     if (!options_.artifacts.empty())
       NL_CHECK(rename_to_new(options_.artifacts, staging.bundle() + "/artifacts"));
-    NL_TRY(const bool created, ledger_.publish(staging, run_id));
     NL_TRY(const auto claim, ledger_.state().claim(run_id));
+    NL_TRY(const bool created, ledger_.publish(staging, run_id));
     if (!created && (options_.refresh || claim)) NL_CHECK(ledger_.replace(staging, run_id));
     if (claim)
       NL_CHECK(ledger_.change_state([&](store::State& state) { return state.remove_claim(run_id); }));
