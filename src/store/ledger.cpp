@@ -367,7 +367,8 @@ Result<GcReport> Ledger::collect_garbage(bool drop_on_the_way) {
   const auto ids_there = list_folder(folder_ + "/runs");
   // An index that is missing or damaged is not made better here: reindex does that. One that cannot be
   // written now must be told later, so what says so stays.
-  const bool is_listed = !index_.is_current() || index_unlisted(ids_there);
+  const bool is_kept = access_.index == SqliteAccess::kReadWrite;
+  const bool is_listed = !index_.is_current() || (index_unlisted(ids_there) && is_kept);
   report.stale_stagings =
       is_listed ? remove_abandoned(folder_ + "/staging/") : remove_unfinished(folder_ + "/staging/");
   for (const auto& id : ids_there)

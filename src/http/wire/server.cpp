@@ -1,5 +1,6 @@
 #include "http/wire/server.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +32,12 @@ size_t connections_that_fit(size_t wanted) {
       wanted, limit.rlim_cur > 2 * kFilesBesides ? limit.rlim_cur - kFilesBesides : kFilesBesides);
 }
 
+/// A process of SQL that outlives a killed server for a moment would else keep its port and its clients.
+template <class Socket>
+void keep_from_programs(Socket& socket) {
+  (void)::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+}
+
 class Listener {
  public:
   Listener(asio::io_context& io, ServerParts& parts, Certificates* certificates, size_t most)
@@ -48,6 +55,7 @@ class Listener {
         co_await timer.async_wait(asio::use_awaitable);
         continue;
       }
+      keep_from_programs(socket);
       if (parts_.connections >= most_) continue;
       begin(std::move(socket));
     }
@@ -110,6 +118,7 @@ Result<void> serve_on(asio::io_context& io, Acceptor& acceptor, uint16_t port, c
   if (!options.certificate.empty()) {
     NL_TRY(certificates, Certificates::read(options.certificate, options.certificate_key));
   }
+  keep_from_programs(acceptor);
   NL_TRY(const auto routes, ready(port));
   Lanes lanes{Lane(options.light_workers, options.most_connections),
               Lane(options.heavy_workers, options.most_waiting), Lane(2, options.most_connections)};

@@ -435,9 +435,9 @@ Result<std::optional<ImportReport>> already_there(Context& context, store::Ledge
   if (known.empty()) return std::optional<ImportReport>();
   NL_TRY(const auto claim, ledger.state().claim(known));
   if (claim) return std::optional<ImportReport>();  // now its facts can be proved
-  // An import that was killed before its last step left a run without a receipt, which no list shows.
-  NL_TRY(const auto listed, ledger.find(known, 1));
-  if (listed.empty()) NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), on_the_way)));
+  // An import that was killed before its last step left a run without a receipt.
+  NL_TRY(const auto receipt, ledger.receipt(known));
+  if (!receipt) NL_CHECK(ledger.record(known, make_receipt(context, joined(paths), on_the_way)));
   if (!on_the_way) NL_CHECK(ledger.keep(known));
   NL_TRY(const auto document, store::shared_run_document(ledger.run_folder(known) + "/run.json"));
   return std::optional(ImportReport{known, false, paths, *document});
